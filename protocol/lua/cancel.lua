@@ -1,0 +1,32 @@
+-- cancel: leave the queue. SPEC 10.7.
+-- KEYS  the four of the lock (SPEC 11.1)
+-- ARGV  handle req target
+-- Reply cancelled time · granted time fence ms flags
+--@include prelude.lua
+
+lk.prefix = lk.check_keys()
+if not lk.check_arguments(3) then return { err = lk.fault_text } end
+local handle = ARGV[1]
+lk.check_handle(handle)
+local req = lk.to_request('req', ARGV[2])
+local target = lk.to_request('target', ARGV[3])
+if lk.fault_text then return { err = lk.fault_text } end
+
+lk.now = lk.clock()
+local wrong = lk.open(1, handle, handle, '')
+if wrong then return { err = wrong } end
+lk.begin()
+
+local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
+if waiter and waiter.req == target then
+    lk.waiter_remove(waiter)
+    if hold and req > hold.last then
+        hold.last, hold.op, hold.dirty = req, 'x', true
+    end
+    lk.settle()
+    lk.finish()
+    return { 'cancelled', lk.now }
+end
+lk.finish()
+if hold and (target == hold.granted_for or (target == hold.last and hold.op == 'a')) then return lk.granted(hold) end
+return { 'cancelled', lk.now }

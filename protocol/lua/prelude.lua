@@ -1,0 +1,9 @@
+-- What every operation stands on. Arguments are checked before anything is read (check), the lock is loaded into memory
+-- (lock), changed there and in its sorted sets (order, settle), and finished in one place (lock: finish).
+--@include lk.lua
+--@include clock.lua
+--@include check.lua
+--@include record.lua
+--@include lock.lua
+--@include order.lua
+--@include settle.lua
