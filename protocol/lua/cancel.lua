@@ -4,13 +4,9 @@
 -- Reply cancelled time · granted time fence ms flags
 --@include prelude.lua
 
-lk.prefix = lk.check_keys()
-if not lk.check_arguments(3) then return { err = lk.fault_text } end
-local handle = ARGV[1]
-lk.check_handle(handle)
-local req = lk.to_request('req', ARGV[2])
-local target = lk.to_request('target', ARGV[3])
-if lk.fault_text then return { err = lk.fault_text } end
+local request = lk.read_request({ 'handle', 'req', 'target' })
+if not request then return { err = lk.fault } end
+local handle, req, target = request.handle, request.req, request.target
 
 lk.now = lk.clock()
 local wrong = lk.open(1, handle, handle, '')
@@ -20,13 +16,13 @@ lk.begin()
 local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
 if waiter and waiter.req == target then
     lk.waiter_remove(waiter)
-    if hold and req > hold.last then
-        hold.last, hold.op, hold.dirty = req, 'x', true
-    end
+    if hold and req > hold.last then hold.last, hold.op, hold.dirty = req, 'x', true end
     lk.settle()
     lk.finish()
     return { 'cancelled', lk.now }
 end
 lk.finish()
-if hold and (target == hold.granted_for or (target == hold.last and hold.op == 'a')) then return lk.granted(hold) end
+if hold and (target == hold.granted_for or (target == hold.last and hold.op == 'a')) then
+    return lk.granted(hold)
+end
 return { 'cancelled', lk.now }

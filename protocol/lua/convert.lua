@@ -4,13 +4,9 @@
 -- Reply granted time fence ms flags · not-held time · stale time
 --@include prelude.lua
 
-lk.prefix = lk.check_keys()
-if not lk.check_arguments(3) then return { err = lk.fault_text } end
-local handle = ARGV[1]
-lk.check_handle(handle)
-local req = lk.to_request('req', ARGV[2])
-local fence = lk.to_number('fence', ARGV[3])
-if lk.fault_text then return { err = lk.fault_text } end
+local request = lk.read_request({ 'handle', 'req', 'fence' })
+if not request then return { err = lk.fault } end
+local handle, req, fence = request.handle, request.req, request.fence
 
 lk.now = lk.clock()
 local wrong = lk.open(1, handle, handle, '')
@@ -37,7 +33,7 @@ end
 
 hold.last, hold.op = req, 'c'
 lk.hold_count(hold, 1, -1)
-if hold.writes == 0 then lk.clear_mark(hold) end
+lk.wrote(hold)
 lk.settle()
 lk.finish()
 return lk.granted(hold)

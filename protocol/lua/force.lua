@@ -4,42 +4,43 @@
 -- Reply forced time count
 --@include prelude.lua
 
-lk.prefix = lk.check_keys()
-if not lk.check_arguments(1) then return { err = lk.fault_text } end
-local owner = ARGV[1]
-lk.check_text('owner', owner, 128)
-if lk.fault_text then return { err = lk.fault_text } end
+local request = lk.read_request({ 'owner' })
+if not request then return { err = lk.fault } end
+local owner = request.owner
 
 lk.now = lk.clock()
 local wrong = lk.open(1, '', owner, '')
 if wrong then return { err = wrong } end
-local lock = lk.lock
 lk.begin()
 
--- Lines of a message begin with those of `lost`; what `begin` granted is told after them.
-local told_before, clients_before = lk.told, lk.clients
-lk.told, lk.clients = {}, {}
-
-local forced = {}
-if lock.shape == 'sole' then
-    forced[1] = lock.sole
-elseif lock.shape == 'full' then
+local holds = {}
+if lk.lock.shape == 'sole' then
+    holds[1] = lk.lock.sole
+elseif lk.lock.shape == 'full' then
     for _, member in ipairs(redis.call('ZRANGE', lk.due_key, 0, -1)) do
-        if string.sub(member, 1, 1) == 'h' then forced[#forced + 1] = lk.hold_of(string.sub(member, 3)) end
+        if string.sub(member, 1, 1) == 'h' then
+            holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
+        end
     end
 end
-local count = 0
-for _, hold in ipairs(forced) do
+
+-- A message begins with its `lost` lines: what `begin` granted is told after them. SPEC 10.10.
+local told_before, count = lk.told, 0
+lk.told = {}
+for _, hold in ipairs(holds) do
     if owner == '' or hold.owner == owner then
         count = count + 1
-        lk.tell(hold.handle, string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
+        lk.tell(hold.handle,
+            string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
         lk.drop_hold(hold, lk.now)
     end
 end
-for _, client in ipairs(clients_before) do
+for _, client in ipairs(told_before) do
     for _, line in ipairs(told_before[client]) do lk.tell(client, line) end
 end
-lk.drop_upgrade()
-lk.settle()
+if count > 0 then
+    lk.drop_upgrade()
+    lk.settle()
+end
 lk.finish()
 return { 'forced', lk.now, count }

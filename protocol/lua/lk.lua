@@ -1,3 +1,3 @@
--- Everything shared is a field of this one table. Functions that captured each other as upvalues would cost 13 µs at each call of a script,
--- because they are made anew every time; this way it is less than a third.
+-- Everything that the files of a script share hangs on this one table. A script's functions are
+-- made anew at each call: capturing each other as upvalues they would cost 13 µs, this way 4.
 local lk = {}

@@ -1,9 +1,12 @@
--- What every operation stands on. Arguments are checked before anything is read (check), the lock is loaded into memory
--- (lock), changed there and in its sorted sets (order, settle), and finished in one place (lock: finish).
+-- What every operation stands on. It checks its arguments before it reads anything (arguments),
+-- loads the lock (lock: open), drops what has run out (drop: begin), does its own work, and
+-- writes everything back in one place (store: finish).
 --@include lk.lua
 --@include clock.lua
---@include check.lua
+--@include arguments.lua
 --@include record.lua
 --@include lock.lua
 --@include order.lua
---@include settle.lua
+--@include grant.lua
+--@include drop.lua
+--@include store.lua

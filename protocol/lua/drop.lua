@@ -1,0 +1,57 @@
+-- Holds that end otherwise than by release: the mark that writes leave (SPEC 6.1), the upgrade that
+-- goes with them (4.6), and what has run out when an operation begins (5.2).
+
+lk.HOUR = 3600000000
+
+-- `at` is the instant of 6.4.
+function lk.drop_hold(hold, at)
+    local lock = lk.lock
+    if hold.writes > 0 then
+        lock.mark, lock.mark_until = lock.fence, math.max(lock.mark_until or 0, at + lk.HOUR)
+    end
+    lk.hold_remove(hold)
+    if lock.up == hold.handle then lk.waiter_remove(lk.waiter_of(hold.handle)) end
+end
+
+-- After holds were dropped.
+function lk.drop_upgrade()
+    local up = lk.lock.up and lk.waiter_of(lk.lock.up)
+    if up and lk.count('o:' .. up.owner) == 0 then lk.waiter_remove(up) end
+end
+
+function lk.drop_run_out()
+    for _, member in ipairs(lk.lock.run_out) do
+        local handle = string.sub(member, 3)
+        if string.sub(member, 1, 1) == 'h' then
+            local hold = lk.hold_of(handle)
+            lk.drop_hold(hold, lk.hold_due(hold))
+        elseif lk.waiter_of(handle) then
+            lk.waiter_remove(lk.waiter_of(handle))
+        end
+    end
+    lk.drop_upgrade()
+end
+
+-- SPEC 5.2. Notes who is first before anything changes, for 5.5.
+function lk.begin()
+    local lock = lk.lock
+    lk.told, lk.provisional, lk.first_before = {}, false, nil
+    if lock.shape == 'sole' and lock.sole.due <= lk.now then
+        lk.drop_hold(lock.sole, lock.sole.due)
+        lk.settle()
+    elseif lock.shape == 'full' then
+        lk.first_before = lk.first_in_order(lock.phase)
+        if #lock.run_out > 0 then
+            lk.drop_run_out()
+            lk.settle()
+        end
+    end
+end
+
+-- SPEC 6.3: a hold has given back a write.
+function lk.wrote(hold)
+    local lock = lk.lock
+    if hold.writes == 0 and lock.mark and hold.fence > lock.mark then
+        lock.mark, lock.mark_until = nil, nil
+    end
+end

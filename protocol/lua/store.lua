@@ -1,0 +1,124 @@
+-- The end of every operation: the hash is written back, all keys get their expiry, the messages
+-- go out.
+
+lk.FIELDS = {
+    'fence', 'policy', 'sole', 'due', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket',
+    'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
+}
+
+-- The earliest (0) or latest (-1) deadline of any hold or waiter.
+function lk.deadline(at)
+    local sole = lk.lock.sole
+    if sole then return sole.due end
+    return tonumber(redis.call('ZRANGE', lk.due_key, at, at, 'WITHSCORES')[2])
+end
+
+-- SPEC 5.5.
+function lk.earliest_ms()
+    return math.ceil((lk.deadline(0) - lk.now) / 1000)
+end
+
+-- SPEC 7.3.
+function lk.expires_ms()
+    local lock, due = lk.lock, lk.deadline(-1)
+    if lock.mark or lock.write_holds > 0 then due = due + lk.HOUR end
+    if lock.mark then due = math.max(due, lock.mark_until) end
+    return math.ceil(due / 1000)
+end
+
+-- The fields as they should stand in the hash. What is 0 or follows from the sole hold is absent.
+function lk.wanted()
+    local lock = lk.lock
+    local want = {
+        fence = lock.fence, policy = lock.policy, mark = lock.mark, mark_until = lock.mark_until,
+    }
+    local sole = lock.sole
+    if sole then
+        want.sole, want.due = sole.handle, sole.due
+        want.group = sole.reads == 0 and lock.group or nil
+        return want
+    end
+    want.group, want.phase, want.up, want.owners = lock.group, lock.phase, lock.up, lock.owners
+    for at = 9, #lk.FIELDS do
+        local value = lock[lk.FIELDS[at]]
+        if value ~= 0 then want[lk.FIELDS[at]] = value end
+    end
+    want.owners = lock.owners
+    return want
+end
+
+-- unpack has room for some thousand values only.
+function lk.call_with(command, words)
+    for at = 1, #words, 1000 do
+        redis.call(command, lk.key, unpack(words, at, math.min(at + 999, #words)))
+    end
+end
+
+function lk.store()
+    local words, gone, want = {}, lk.gone, lk.wanted()
+    local function put(field, value)
+        if value then
+            words[#words + 1], words[#words + 2] = field, value
+        else
+            gone[#gone + 1] = field
+        end
+    end
+    for _, name in ipairs(lk.FIELDS) do
+        if want[name] ~= lk.was[name] then put(name, want[name]) end
+    end
+    for handle, hold in pairs(lk.holds) do
+        if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
+    end
+    for handle, waiter in pairs(lk.waiters) do
+        if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
+    end
+    local full = lk.lock.shape == 'full'
+    if full then
+        for field in pairs(lk.recounted) do
+            local count = lk.counts[field]
+            put(field, count > 0 and count or nil)
+        end
+    end
+    -- What a full server allows (PEXPIREAT, HDEL) comes first; after it the rest is allowed too.
+    -- SPEC 11.3.
+    local at = lk.expires_ms()
+    if lk.was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    lk.call_with('HDEL', gone)
+    lk.call_with('HSET', words)
+    if not lk.was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    if full then
+        redis.call('PEXPIREAT', lk.due_key, at)
+        if lk.lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end
+        if lk.lock.writer_waiters > 0 then redis.call('PEXPIREAT', lk.writer_key, at) end
+    end
+end
+
+-- SPEC 7.1, 7.2.
+function lk.clear()
+    local lock = lk.lock
+    if lock.shape == 'full' then
+        redis.call('DEL', lk.key, lk.due_key, lk.reader_key, lk.writer_key)
+    else
+        redis.call('DEL', lk.key)
+    end
+    if lock.mark then
+        redis.call('HSET', lk.key, 'fence', lock.fence, 'mark', lock.mark, 'mark_until',
+            lock.mark_until)
+        redis.call('PEXPIREAT', lk.key, math.ceil(lock.mark_until / 1000))
+    end
+end
+
+-- `answered`: the handle whose waiter the operation's own answer tells its place (SPEC 5.5).
+function lk.finish(answered)
+    if not lk.changed then return end
+    local first = lk.first_in_order(lk.lock.phase)
+    if first and first ~= answered and (lk.provisional or first ~= lk.first_before) then
+        lk.tell(first, string.format('watch %s %.0f 0 %.0f %.0f 0', first, lk.waiter_of(first).req,
+            lk.now, lk.earliest_ms()))
+    end
+    if lk.nobody() then lk.clear() else lk.store() end
+    -- Protected: an ACL that forbids the channel must not make an error of what has been done.
+    for _, client in ipairs(lk.told) do
+        redis.pcall('PUBLISH', lk.prefix .. ':' .. client, table.concat(lk.told[client], '\n'))
+    end
+end
