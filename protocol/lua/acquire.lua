@@ -54,6 +54,7 @@ if wrong then return { err = wrong } end
 lk.begin()
 
 local lock, hold, waiter = lk.lock, lk.hold_of(handle), lk.waiter_of(handle)
+local last = math.max(hold and hold.last or 0, waiter and waiter.req or 0) -- SPEC 9.1
 
 -- A request seen before: SPEC 9.2, 9.4.
 if waiter and req == waiter.req then
@@ -61,13 +62,13 @@ if waiter and req == waiter.req then
     lk.finish(handle)
     return { 'queued', lk.now, lk.place_of(waiter), lk.earliest_ms() }
 end
-if hold and (req == hold.granted_for or (req == hold.last and hold.op == 'a')) then
+if hold and (req == hold.granted_for or (req == last and req == hold.last and hold.op == 'a')) then
     if hold.provisional == 1 then hold.provisional, hold.dirty = 0, true end
     lk.hold_extend(hold, lk.now + lease)
     lk.finish()
     return lk.granted(hold)
 end
-if (hold and req <= hold.last) or (waiter and req <= waiter.req) then
+if req <= last then
     lk.finish()
     return { 'stale', lk.now }
 end

@@ -17,7 +17,6 @@ local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
 if waiter and waiter.req == target then
     lk.waiter_remove(waiter)
     if hold and req > hold.last then hold.last, hold.op, hold.dirty = req, 'x', true end
-    lk.settle()
     lk.finish()
     return { 'cancelled', lk.now }
 end

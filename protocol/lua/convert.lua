@@ -14,11 +14,12 @@ if wrong then return { err = wrong } end
 lk.begin()
 
 local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
-if hold and req == hold.last and hold.op == 'c' then -- SPEC 9.3
+local last = math.max(hold and hold.last or 0, waiter and waiter.req or 0) -- SPEC 9.1
+if hold and req == last and req == hold.last and hold.op == 'c' then -- SPEC 9.3
     lk.finish()
     return lk.granted(hold)
 end
-if (hold and req <= hold.last) or (waiter and req <= waiter.req) then
+if req <= last then
     lk.finish()
     return { 'stale', lk.now }
 end
@@ -34,6 +35,5 @@ end
 hold.last, hold.op = req, 'c'
 lk.hold_count(hold, 1, -1)
 lk.wrote(hold)
-lk.settle()
 lk.finish()
 return lk.granted(hold)

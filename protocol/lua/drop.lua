@@ -20,7 +20,9 @@ function lk.drop_upgrade()
 end
 
 function lk.drop_run_out()
-    for _, member in ipairs(lk.lock.run_out) do
+    local lock, run_out = lk.lock, lk.lock.run_out
+    local latest = tonumber(redis.call('ZSCORE', lk.due_key, run_out[#run_out]))
+    for _, member in ipairs(run_out) do
         local handle = string.sub(member, 3)
         if string.sub(member, 1, 1) == 'h' then
             local hold = lk.hold_of(handle)
@@ -30,6 +32,7 @@ function lk.drop_run_out()
         end
     end
     lk.drop_upgrade()
+    if lock.mark then lock.mark_until = math.max(lock.mark_until, latest + lk.HOUR) end -- SPEC 6.4
 end
 
 -- SPEC 5.2. Notes who is first before anything changes, for 5.5.
@@ -37,10 +40,12 @@ function lk.begin()
     local lock = lk.lock
     lk.told, lk.provisional, lk.first_before = {}, false, nil
     if lock.shape == 'sole' and lock.sole.due <= lk.now then
-        lk.drop_hold(lock.sole, lock.sole.due)
+        local due = lock.sole.due
+        lk.drop_hold(lock.sole, due)
+        if lock.mark then lock.mark_until = math.max(lock.mark_until, due + lk.HOUR) end
         lk.settle()
     elseif lock.shape == 'full' then
-        lk.first_before = lk.first_in_order(lock.phase)
+        lk.first_before = lk.first_in_order()
         if #lock.run_out > 0 then
             lk.drop_run_out()
             lk.settle()

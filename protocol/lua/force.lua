@@ -38,9 +38,6 @@ end
 for _, client in ipairs(told_before) do
     for _, line in ipairs(told_before[client]) do lk.tell(client, line) end
 end
-if count > 0 then
-    lk.drop_upgrade()
-    lk.settle()
-end
+lk.drop_upgrade()
 lk.finish()
 return { 'forced', lk.now, count }

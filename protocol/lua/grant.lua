@@ -86,16 +86,19 @@ end
 -- SPEC 3.7; and if nobody is left, what a life leaves behind: 1.7, 7.2.
 function lk.settle()
     local lock = lk.lock
-    local phase = lock.phase
-    while true do
-        local handle = lk.first_in_order(phase)
-        if not handle then break end
-        local waiter = lk.waiter_of(handle)
-        if not lk.compatible(waiter.mode, waiter.owner, waiter.group) then break end
-        lk.grant(waiter)
-        if waiter.mode == 'write' then phase = 'write' end
-    end
-    lk.update_phase()
+    local phase
+    repeat
+        local handle = lk.first_in_order()
+        while handle do
+            local waiter = lk.waiter_of(handle)
+            if not lk.compatible(waiter.mode, waiter.owner, waiter.group) then break end
+            lk.grant(waiter)
+            if waiter.mode == 'write' then lock.phase = 'write' end
+            handle = lk.first_in_order()
+        end
+        phase = lock.phase
+        lk.update_phase()
+    until lock.phase == phase
     if lk.nobody() then
         lock.policy, lock.phase, lock.group, lock.floor, lock.ticket = nil, nil, nil, 0, 0
         if not lock.mark then lock.fence = 0 end

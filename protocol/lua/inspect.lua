@@ -93,7 +93,7 @@ local function in_order()
     local function append(more, from)
         for at = from, #more do list[#list + 1] = more[at] end
     end
-    local preferred = lk.preferred(lock.phase)
+    local preferred = lk.preferred()
     if preferred == 'write' then
         if lock.policy == 'phase-fair' then
             list[1] = table.remove(writers, 1)

@@ -2,8 +2,8 @@
 
 -- The mode that comes first; nil: whoever has the lower ticket. Under phase-fair in a read phase
 -- only one writer comes before the readers.
-function lk.preferred(phase)
-    local policy = lk.lock.policy
+function lk.preferred()
+    local policy, phase = lk.lock.policy, lk.lock.phase
     if policy == 'fair' then return nil end
     if policy == 'prefer-writer' or (policy == 'phase-fair' and phase == 'read') then
         return 'write'
@@ -22,7 +22,7 @@ function lk.head(mode)
 end
 
 -- The handle of the first in order, or nil.
-function lk.first_in_order(phase)
+function lk.first_in_order()
     local lock = lk.lock
     if lock.up then return lock.up end
     if lock.reader_waiters == 0 and lock.writer_waiters == 0 then return nil end
@@ -32,7 +32,7 @@ function lk.first_in_order(phase)
     elseif lock.reader_waiters == 0 then
         mode = 'write'
     else
-        mode = lk.preferred(phase)
+        mode = lk.preferred()
             or (tonumber(lk.head('read')[2]) < tonumber(lk.head('write')[2]) and 'read' or 'write')
     end
     return lk.head(mode)[1]
@@ -53,7 +53,7 @@ function lk.place_of(waiter)
             '(' .. waiter.ticket)
     elseif one_writer then
         before = reads and 1 or (rank > 0 and others or 0)
-    elseif lk.preferred(lock.phase) ~= waiter.mode then
+    elseif lk.preferred() ~= waiter.mode then
         before = others
     end
     return 1 + (lock.up and 1 or 0) + rank + before

@@ -45,11 +45,12 @@ if wrong then return { err = wrong } end
 lk.begin()
 
 local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
-if hold and req == hold.last and hold.op == 'r' then -- SPEC 9.3
+local last = math.max(hold and hold.last or 0, waiter and waiter.req or 0) -- SPEC 9.1
+if hold and req == last and req == hold.last and hold.op == 'r' then -- SPEC 9.3
     lk.finish()
     return { 'released', lk.now, hold.reads, hold.writes }
 end
-if (hold and req <= hold.last) or (waiter and req <= waiter.req) then
+if req <= last then
     lk.finish()
     return { 'stale', lk.now }
 end
@@ -70,6 +71,5 @@ if hold.reads == 0 and hold.writes == 0 then
         lk.waiter_enqueue(up)
     end
 end
-lk.settle()
 lk.finish()
 return { 'released', lk.now, hold.reads, hold.writes }
