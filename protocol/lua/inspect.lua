@@ -77,12 +77,14 @@ local function hold_rows()
     return rows
 end
 
--- As many of a queue as could be shown, with their tickets.
+-- As many of a queue as could be shown, with their tickets, without the hidden ones.
 local function queued(mode)
     local flat = redis.call('ZRANGE', lk.queue_key(mode), 0, limit + hidden_waiters, 'WITHSCORES')
     local list = {}
     for at = 1, #flat, 2 do
-        list[#list + 1] = { handle = flat[at], ticket = tonumber(flat[at + 1]) }
+        if not hidden['w:' .. flat[at]] then
+            list[#list + 1] = { handle = flat[at], ticket = tonumber(flat[at + 1]) }
+        end
     end
     return list
 end
@@ -108,7 +110,7 @@ local function in_order()
         append(writers, 1)
         if not preferred then table.sort(list, function(a, b) return a.ticket < b.ticket end) end
     end
-    if lock.up then table.insert(list, 1, { handle = lock.up }) end
+    if lock.up and not hidden['w:' .. lock.up] then table.insert(list, 1, { handle = lock.up }) end
     return list
 end
 
@@ -122,15 +124,11 @@ end
 local function waiter_rows()
     local rows, shown = {}, math.min(limit, waiting)
     if shown == 0 then return rows end
-    for _, entry in ipairs(in_order()) do
-        if #rows == shown then break end
-        if not hidden['w:' .. entry.handle] then
-            rows[#rows + 1] = waiter_row(lk.waiter_of(entry.handle))
-        end
-    end
+    local list = in_order()
+    for at = 1, shown do rows[at] = waiter_row(lk.waiter_of(list[at].handle)) end
     return rows
 end
 
-local policy = holding + waiting > 0 and lock.policy or ''
-return { 'lock', lk.now, policy, lock.fence, abandoned, holding, waiting, hold_rows(),
-    waiter_rows() }
+local alive = holding + waiting > 0
+return { 'lock', lk.now, alive and lock.policy or '', (alive or abandoned == 1) and lock.fence or 0,
+    abandoned, holding, waiting, hold_rows(), waiter_rows() }
