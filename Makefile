@@ -1,0 +1,51 @@
+# The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 300
+
+# make's own default of CC is not a choice of the user's.
+ifneq ($(origin CC),default)
+compiler := -DCMAKE_C_COMPILER=$(CC)
+endif
+
+configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
+build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
+check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
+
+.PHONY: all test test-asan test-tsan bench fuzz format clean help packages
+
+all: ## build into build/
+	$(call build,$(BUILD),)
+
+test: packages ## install missing packages, build, run all tests
+	$(call build,$(BUILD),)
+	$(call check,$(BUILD))
+
+test-asan: packages ## the same under the address and undefined behaviour sanitizers
+	$(call build,$(BUILD)-asan,-DLATCHKEY_SANITIZE=address)
+	$(call check,$(BUILD)-asan)
+
+test-tsan: packages ## the same under the thread sanitizer
+	$(call build,$(BUILD)-tsan,-DLATCHKEY_SANITIZE=thread)
+	$(call check,$(BUILD)-tsan)
+
+bench: packages ## build without assertions and run the benchmarks
+	$(call build,$(BUILD)-bench,-DCMAKE_BUILD_TYPE=Release)
+	cmake --build $(BUILD)-bench --target bench
+
+fuzz: packages ## fuzz for FUZZ_SECONDS (300) each
+	cmake -S . -B $(BUILD)-fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DLATCHKEY_SANITIZE=address \
+	    -DLATCHKEY_LIBFUZZER=ON -DLATCHKEY_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
+	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz
+
+format: ## lay out the C sources with clang-format
+	git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+clean: ## remove what was built
+	rm -rf build build-*
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+packages:
+	@scripts/install-packages
