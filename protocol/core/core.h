@@ -1,11 +1,13 @@
 /*
  * The lock of ../SPEC.md as a pure state machine: one lki_lock is one lock.
  *
- * It knows no I/O, no clock, no randomness and no names: the time is an argument of every operation, and what must be
- * told to waiting clients is left in the lock as events, to be fetched before the next operation. Memory comes from the
- * allocator given at birth. When it runs out, an operation returns LKI_NO_MEMORY and has changed nothing.
+ * It knows no I/O, no clock, no randomness and no names: the time is an argument of every
+ * operation, and what must be told to waiting clients is left in the lock as events, to be fetched
+ * before the next operation. Memory comes from the allocator given at birth. When it runs out, an
+ * operation returns LKI_NO_MEMORY and has changed nothing.
  *
- * A lock is not thread-safe. Every operation costs O(log n + k log n), n holds and waiters, k granted or dropped.
+ * A lock is not thread-safe. Every operation costs O(log n + k log n), n holds and waiters, k
+ * granted or dropped.
  */
 #ifndef LKI_CORE_H
 #define LKI_CORE_H
@@ -113,8 +115,9 @@ lki_lock *lki_lock_new(const lki_allocator *);
 void lki_lock_free(lki_lock *);
 
 /*
- * The operations of SPEC 10. `now_us` is the server's time. The arguments have been checked (words.h does it); their texts
- * are copied where they must outlive the call. `reply` is untouched unless the outcome is LKI_DONE.
+ * The operations of SPEC 10. `now_us` is the server's time. The arguments have been checked
+ * (words.h does it); their texts are copied where they must outlive the call. `reply` is untouched
+ * unless the outcome is LKI_DONE.
  */
 lki_outcome lki_lock_acquire(lki_lock *, uint64_t now_us, const lki_acquire_args *, lki_reply *);
 lki_outcome lki_lock_release(lki_lock *, uint64_t now_us, const lki_release_args *, lki_reply *);
@@ -123,10 +126,16 @@ lki_outcome lki_lock_convert(lki_lock *, uint64_t now_us, const lki_convert_args
 lki_outcome lki_lock_cancel(lki_lock *, uint64_t now_us, const lki_cancel_args *, lki_reply *);
 lki_outcome lki_lock_force(lki_lock *, uint64_t now_us, lki_text owner, lki_reply *);
 
-/* SPEC 7.3: the instant, in ms, at which whatever is left goes by itself; 0 when nothing is left (7.1). */
+/*
+ * SPEC 7.3: the instant, in ms, at which whatever is left goes by itself; 0 when nothing is left
+ * (7.1). An operation from then on finds nothing, whether or not the lock has been freed meanwhile.
+ */
 uint64_t lki_lock_expires_ms(const lki_lock *);
 
-/* What the last operation has to tell (SPEC 10.10), in the order of the lines of a message. */
+/*
+ * What the last operation has to tell (SPEC 10.10), in the order of the lines of a message; after
+ * LKI_NO_MEMORY, nothing.
+ */
 typedef enum { LKI_EVENT_LOST, LKI_EVENT_GRANTED, LKI_EVENT_WATCH } lki_event_kind;
 
 typedef struct {
@@ -151,7 +160,7 @@ typedef struct {
 
 typedef struct {
     lki_handle handle;
-    lki_text owner, group, who; /* the lock's own; gone with the next operation */
+    lki_text owner, group, who; /* good during the call only */
     unsigned reads, writes;
     uint64_t left_ms, held_ms, fence;
     bool provisional;
@@ -161,7 +170,7 @@ typedef enum { LKI_WAITS_READ, LKI_WAITS_WRITE, LKI_WAITS_UPGRADE } lki_wait_kin
 
 typedef struct {
     lki_handle handle;
-    lki_text owner, group, who;
+    lki_text owner, group, who; /* good during the call only */
     lki_wait_kind mode;
     uint64_t left_ms, waited_ms, req;
 } lki_waiter_row;
@@ -169,9 +178,12 @@ typedef struct {
 typedef void lki_hold_row_fn(const lki_hold_row *, void *context);
 typedef void lki_waiter_row_fn(const lki_waiter_row *, void *context);
 
-/* Fills `info` first; then calls each row's function, at most `limit` times each, in the order of SPEC 10.8. Changes nothing. */
-void lki_lock_inspect(const lki_lock *, uint64_t now_us, size_t limit, lki_info *info, lki_hold_row_fn *, lki_waiter_row_fn *,
-                      void *context);
+/*
+ * Fills `info` first; then calls each row's function, at most `limit` times each, in the order of
+ * SPEC 10.8. Changes nothing.
+ */
+void lki_lock_inspect(const lki_lock *, uint64_t now_us, size_t limit, lki_info *info,
+                      lki_hold_row_fn *, lki_waiter_row_fn *, void *context);
 
 /* For tests. NULL, or a sentence that says which invariant of SPEC 12 does not hold at `now_us`. */
 const char *lki_lock_check(const lki_lock *, uint64_t now_us);

@@ -1,0 +1,70 @@
+/*
+ * See events.h. A record that has an event and goes in the same operation is kept in the list
+ * `gone`, in the order of going. Holds are lost in the order of their deadlines and handles, so
+ * this is also the order that SPEC 10.10 wants.
+ *
+ * What a granted event says is that of the instant of granting, even if the same operation goes on
+ * to renew, release or drop the hold. Its fence needs no room: that of a new hold is its first one,
+ * and that of an upgrade cannot change again before the hold has lost its last write.
+ */
+#include "events.h"
+#include "parties.h"
+#include "replies.h"
+
+void lki_events_clear(lki_lock *lock) {
+    for (lki_party *party = lock->granted_head; party; party = party->next_granted)
+        party->tells_granted = false;
+    lock->granted_head = lock->granted_tail = NULL;
+    while (lock->gone_head) {
+        lki_party *party = lock->gone_head;
+        lock->gone_head = party->next_gone;
+        lki_party_recycle(lock, party);
+    }
+    lock->gone_tail = NULL;
+    lock->watch = NULL;
+}
+
+void lki_events_granted(lki_lock *lock, lki_party *hold, bool anew) {
+    assert(!hold->tells_granted);
+    hold->tells_granted = true;
+    hold->granted_anew = anew;
+    hold->granted_ms = lki_left_ms(lock, hold);
+    hold->granted_flags = (uint8_t)lki_flags(lock);
+    hold->next_granted = NULL;
+    if (lock->granted_tail)
+        lock->granted_tail->next_granted = hold;
+    else
+        lock->granted_head = hold;
+    lock->granted_tail = hold;
+}
+
+void lki_lock_events(const lki_lock *lock, lki_event_fn *each, void *context) {
+    for (const lki_party *party = lock->gone_head; party; party = party->next_gone) {
+        if (!party->tells_lost)
+            continue;
+        lki_event event = {.kind = LKI_EVENT_LOST,
+                           .handle = party->handle,
+                           .fence = party->hold.fence,
+                           .time_us = lock->now_us};
+        each(&event, context);
+    }
+    for (const lki_party *party = lock->granted_head; party; party = party->next_granted) {
+        lki_event event = {.kind = LKI_EVENT_GRANTED,
+                           .handle = party->handle,
+                           .req = party->hold.granted_for,
+                           .fence =
+                               party->granted_anew ? party->hold.first_fence : party->hold.fence,
+                           .time_us = lock->now_us,
+                           .ms = party->granted_ms,
+                           .flags = party->granted_flags};
+        each(&event, context);
+    }
+    if (lock->watch) {
+        lki_event event = {.kind = LKI_EVENT_WATCH,
+                           .handle = lock->watch->handle,
+                           .req = lock->watch->wait.req,
+                           .time_us = lock->now_us,
+                           .ms = lki_next_ms(lock)};
+        each(&event, context);
+    }
+}
