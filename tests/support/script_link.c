@@ -1,0 +1,141 @@
+/* See script_link.h. */
+#include "script_link.h"
+
+#include "form_private.h"
+
+#include <hiredis/hiredis.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+static const char sync_channel[] = "lk:sync";
+enum { ANSWER_MOST_S = 60 };
+
+struct script_link {
+    redisContext *commands, *messages;
+    unsigned long syncs;
+};
+
+static redisContext *connect_to(const char *socket) {
+    redisContext *context = redisConnectUnix(socket);
+    if (!context || context->err) {
+        fprintf(stderr, "%s: %s\n", socket, context ? context->errstr : "out of memory");
+        if (context)
+            redisFree(context);
+        return NULL;
+    }
+    redisSetTimeout(context, (struct timeval){.tv_sec = ANSWER_MOST_S});
+    return context;
+}
+
+static redisReply *read_reply(redisContext *context) {
+    void *answer = NULL;
+    if (redisGetReply(context, &answer) != REDIS_OK) {
+        fprintf(stderr, "the server does not answer: %s\n", context->errstr);
+        exit(EXIT_FAILURE);
+    }
+    return answer;
+}
+
+script_link *script_link_open(const char *socket) {
+    script_link *link = test_alloc(1, sizeof *link);
+    link->commands = connect_to(socket);
+    link->messages = link->commands ? connect_to(socket) : NULL;
+    if (!link->messages) {
+        script_link_close(link);
+        return NULL;
+    }
+    redisAppendCommand(link->messages, "PSUBSCRIBE *");
+    freeReplyObject(read_reply(link->messages));
+    return link;
+}
+
+void script_link_close(script_link *link) {
+    if (link->commands)
+        redisFree(link->commands);
+    if (link->messages)
+        redisFree(link->messages);
+    free(link);
+}
+
+void script_link_append(script_link *link, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (redisvAppendCommand(link->commands, format, arguments) != REDIS_OK)
+        abort();
+    va_end(arguments);
+}
+
+void script_link_append_words(script_link *link, const lki_text *words, size_t count) {
+    const char **bytes = test_alloc(count, sizeof *bytes);
+    size_t *lengths = test_alloc(count, sizeof *lengths);
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = words[i].bytes ? words[i].bytes : "";
+        lengths[i] = words[i].length;
+    }
+    if (redisAppendCommandArgv(link->commands, (int)count, bytes, lengths) != REDIS_OK)
+        abort();
+    free(bytes);
+    free(lengths);
+}
+
+static void convert(const redisReply *from, reply *to) {
+    switch (from->type) {
+    case REDIS_REPLY_INTEGER:
+        reply_set_integer(to, from->integer);
+        break;
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_STATUS:
+        reply_set_text(to, REPLY_TEXT, from->str, (size_t)from->len);
+        break;
+    case REDIS_REPLY_ERROR:
+        reply_set_text(to, REPLY_ERROR, from->str, (size_t)from->len);
+        break;
+    case REDIS_REPLY_ARRAY:
+        to->type = REPLY_ARRAY;
+        for (size_t i = 0; i < from->elements; i++)
+            convert(from->element[i], reply_add(to));
+        break;
+    default: /* SPEC 10: replies have nothing else; what is compared with it differs. */
+        reply_clear(to);
+        break;
+    }
+}
+
+void script_link_read(script_link *link, reply *out) {
+    redisReply *answer = read_reply(link->commands);
+    convert(answer, out);
+    freeReplyObject(answer);
+}
+
+void script_link_append_sync(script_link *link) {
+    script_link_append(link, "PUBLISH %s %lu", sync_channel, ++link->syncs);
+}
+
+/* Notes a message, unless it is the mark that is waited for: true then. */
+static bool note_message(const script_link *link, const redisReply *heard, form_result *result) {
+    if (heard->type != REDIS_REPLY_ARRAY || heard->elements != 4) {
+        form_fault(result, test_print("something other than a message came"));
+        return false;
+    }
+    const redisReply *channel = heard->element[2], *text = heard->element[3];
+    if (strcmp(channel->str, sync_channel) == 0)
+        return strtoul(text->str, NULL, 10) == link->syncs;
+    const char *colon = strrchr(channel->str, ':');
+    size_t cut = colon ? (size_t)(colon + 1 - channel->str) : 0;
+    form_message_add(result, channel->str + cut, (size_t)channel->len - cut, text->str,
+                     (size_t)text->len);
+    return false;
+}
+
+void script_link_read_sync(script_link *link, form_result *result) {
+    redisReply *published = read_reply(link->commands);
+    freeReplyObject(published);
+    for (bool reached = false; !reached;) {
+        redisReply *heard = read_reply(link->messages);
+        reached = note_message(link, heard, result);
+        freeReplyObject(heard);
+    }
+}

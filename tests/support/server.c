@@ -1,0 +1,268 @@
+/* See server.h. */
+#include "server.h"
+
+#include "test_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <hiredis/hiredis.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { START_MOST_MS = 10000, POLL_MS = 5, OWN_WORDS = 15 };
+
+struct test_server {
+    char *program, *folder, *socket;
+    pid_t pid;
+    pid_t starter; /* a forked child must not stop its parent's servers when it ends */
+    test_server *next;
+};
+
+/* All that run, so that the end of the process ends them; servers_lock protects it. */
+static test_server *servers;
+static pthread_mutex_t servers_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t cleanup_once = PTHREAD_ONCE_INIT;
+static const int deadly[] = {SIGHUP, SIGINT, SIGTERM, SIGABRT, SIGALRM, SIGSEGV};
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+static void end_and_free(test_server *server) {
+    if (server->pid > 0) {
+        kill(server->pid, SIGKILL);
+        while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR) {}
+    }
+    if (server->folder)
+        nftw(server->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    free(server->program);
+    free(server->folder);
+    free(server->socket);
+    free(server);
+}
+
+static void stop_all(void) {
+    pthread_mutex_lock(&servers_lock);
+    while (servers) {
+        test_server *server = servers;
+        servers = server->next;
+        if (server->starter == getpid())
+            end_and_free(server);
+    }
+    pthread_mutex_unlock(&servers_lock);
+}
+
+/*
+ * A test that dies by a signal leaves no folder. This calls what a handler may not; the process is
+ * about to end, an alarm ends it should this hang, and PR_SET_PDEATHSIG sees to the server anyway.
+ */
+static void stop_all_and_die(int number) {
+    signal(number, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
+    alarm(2);
+    if (pthread_mutex_trylock(&servers_lock) == 0) {
+        pthread_mutex_unlock(&servers_lock);
+        stop_all();
+    }
+    raise(number);
+}
+
+static void arrange_cleanup(void) {
+    atexit(stop_all);
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        struct sigaction action = {.sa_handler = stop_all_and_die}, before;
+        if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &action, NULL);
+    }
+}
+
+static char **command_line(const test_server *server, const char *const *options) {
+    char **words = NULL;
+    size_t count = 0;
+    const char *own[OWN_WORDS] = {server->program,
+                                  "--port",
+                                  "0",
+                                  "--unixsocket",
+                                  server->socket,
+                                  "--unixsocketperm",
+                                  "700",
+                                  "--dir",
+                                  server->folder,
+                                  "--save",
+                                  "",
+                                  "--appendonly",
+                                  "no",
+                                  "--logfile",
+                                  "server.log"};
+    for (size_t i = 0; i < OWN_WORDS; i++) {
+        words = test_grow(words, count, sizeof *words);
+        words[count++] = test_copy(own[i], strlen(own[i]));
+    }
+    for (; options && *options; options++) {
+        words = test_grow(words, count, sizeof *words);
+        words[count++] = test_copy(*options, strlen(*options));
+    }
+    return test_grow(words, count, sizeof *words);
+}
+
+static void run_child(const char *program, char **words, pid_t parent) {
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        signal(deadly[i], SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before the line above */
+        _exit(127);
+    int nothing = open("/dev/null", O_RDWR);
+    if (nothing >= 0) {
+        dup2(nothing, STDIN_FILENO);
+        dup2(nothing, STDOUT_FILENO);
+    }
+    execvp(program, words);
+    _exit(127);
+}
+
+static void spawn(test_server *server, const char *const *options) {
+    char **words = command_line(server, options);
+    pid_t parent = getpid();
+    server->pid = fork();
+    if (server->pid == 0)
+        run_child(server->program, words, parent);
+    for (char **word = words; *word; word++)
+        free(*word);
+    free(words);
+}
+
+static bool answers(const test_server *server) {
+    bool yes = false;
+    redisContext *context = redisConnectUnix(server->socket);
+    if (context && !context->err) {
+        redisReply *reply = redisCommand(context, "PING");
+        yes = reply && reply->type == REDIS_REPLY_STATUS;
+        freeReplyObject(reply);
+    }
+    if (context)
+        redisFree(context);
+    return yes;
+}
+
+static int64_t monotonic_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void show_log(const test_server *server) {
+    char *path = test_print("%s/server.log", server->folder);
+    FILE *file = fopen(path, "r");
+    char line[512];
+    while (file && fgets(line, sizeof line, file))
+        fputs(line, stderr);
+    if (file)
+        fclose(file);
+    free(path);
+}
+
+static bool wait_until_ready(test_server *server) {
+    int64_t end_ms = monotonic_ms() + START_MOST_MS;
+    while (monotonic_ms() < end_ms) {
+        int status;
+        if (waitpid(server->pid, &status, WNOHANG) == server->pid) {
+            fprintf(stderr, "%s ended at once\n", server->program);
+            server->pid = 0;
+            return false;
+        }
+        if (answers(server))
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    }
+    fprintf(stderr, "%s does not answer\n", server->program);
+    return false;
+}
+
+test_server *test_server_start(const char *program, const char *const *options) {
+    pthread_once(&cleanup_once, arrange_cleanup);
+    const char *parent = getenv("TMPDIR");
+    test_server *server = test_alloc(1, sizeof *server);
+    server->starter = getpid();
+    server->program = test_copy(program, strlen(program));
+    server->folder = test_print("%s/latchkey-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(server->folder)) {
+        perror(server->folder);
+        free(server->folder);
+        server->folder = NULL;
+        goto failed;
+    }
+    server->socket = test_print("%s/socket", server->folder);
+
+    /* Listed before it runs: from the fork on, the end of this process must find it. */
+    pthread_mutex_lock(&servers_lock);
+    server->next = servers;
+    servers = server;
+    spawn(server, options);
+    pthread_mutex_unlock(&servers_lock);
+    if (server->pid < 0) {
+        perror("fork");
+    } else if (wait_until_ready(server)) {
+        return server;
+    }
+    show_log(server);
+    test_server_stop(server);
+    return NULL;
+
+failed:
+    end_and_free(server);
+    return NULL;
+}
+
+void test_server_stop(test_server *server) {
+    if (!server)
+        return;
+    pthread_mutex_lock(&servers_lock);
+    test_server **link = &servers;
+    while (*link != server)
+        link = &(*link)->next;
+    *link = server->next;
+    pthread_mutex_unlock(&servers_lock);
+    end_and_free(server);
+}
+
+const char *test_server_socket(const test_server *server) {
+    return server->socket;
+}
+
+const char *test_server_program(const test_server *server) {
+    return server->program;
+}
+
+pid_t test_server_pid(const test_server *server) {
+    return server->pid;
+}
+
+bool test_server_available(const char *program) {
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        char *candidate = test_print("%.*s/%s", (int)length, path, program);
+        bool found = access(candidate, X_OK) == 0;
+        free(candidate);
+        if (found)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+const char *test_server_any(void) {
+    return test_server_available("redis-server") ? "redis-server" : "valkey-server";
+}

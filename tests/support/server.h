@@ -1,0 +1,34 @@
+/*
+ * A real server for a test: in a folder of its own, on a Unix socket there, without a TCP port and
+ * without persistence. It is stopped and its folder removed by test_server_stop, at exit, and when
+ * a signal ends the test; the kernel ends it when the test is killed, and also (PR_SET_PDEATHSIG)
+ * when the thread ends that started it: start servers on a thread that outlives them.
+ */
+#ifndef TEST_SERVER_H
+#define TEST_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct test_server test_server;
+
+/*
+ * Starts `program` (found on the PATH: "redis-server", "valkey-server" or a path) and waits until
+ * it answers PING, 10 s at most. `options` are further words of its command line, ended by NULL;
+ * may be NULL itself. Returns NULL when that fails, after saying why on stderr.
+ */
+test_server *test_server_start(const char *program, const char *const *options);
+void test_server_stop(test_server *); /* NULL is fine */
+
+const char *test_server_socket(const test_server *);
+const char *test_server_program(const test_server *);
+pid_t test_server_pid(const test_server *);
+
+/* Whether `program` is a path to something executable or is found on the PATH. */
+bool test_server_available(const char *program);
+
+/* redis-server, or valkey-server where only that is installed. */
+const char *test_server_any(void);
+
+#endif
