@@ -6,6 +6,12 @@
 --@include lk.lua
 --@include clock.lua
 
+-- What a server says that is full, in the same words for all versions.
+function lk.refused(fault)
+    local text = type(fault) == 'table' and fault.err or fault
+    return { err = string.match(text, 'OOM .*') or text }
+end
+
 -- The uncontended way: good arguments, and nobody has the lock. What this does not answer goes
 -- the long way below, which also says what is wrong. It stands here because making the functions
 -- of the long way costs more than all of this.
@@ -30,9 +36,10 @@ local function take_free()
     local fence, due = math.max(lk.now, floor + 1), lk.now + lease * 1000
     local token = string.format('%.0f', fence)
     local since = fence == lk.now and token or string.format('%.0f', lk.now)
-    redis.call('HSET', key, 'fence', token, 'policy', policy, 'sole', handle, 'due', due,
-        'h:' .. handle, table.concat({ mode == 'read' and '1 0' or '0 1', token, token, req,
+    local stored = redis.pcall('HSET', key, 'fence', token, 'policy', policy, 'sole', handle, 'due',
+        due, 'h:' .. handle, table.concat({ mode == 'read' and '1 0' or '0 1', token, token, req,
             'a 0 0', since, #owner, #group, owner .. group .. who }, ' '))
+    if type(stored) == 'table' then return lk.refused(stored) end
     redis.call('PEXPIREAT', key, math.ceil((mode == 'write' and due + 3600000000 or due) / 1000))
     return { 'granted', lk.now, fence, tonumber(lease), flags }
 end
@@ -42,104 +49,98 @@ if taken then return taken end
 lk.now = lk.now or lk.clock()
 --@include prelude.lua
 
-local request = lk.read_request({ 'handle', 'req', 'fence', 'mode', 'wait', 'lease_ms', 'policy',
-    'floor', 'owner', 'group', 'who' })
-if not request then return { err = lk.fault } end
-local handle, req, fence, mode = request.handle, request.req, request.fence, request.mode
-local owner, group, lease = request.owner, request.group, request.lease_ms * 1000
-if owner == '' then owner = handle end
-
-local wrong = lk.open(1, handle, owner, group)
-if wrong then return { err = wrong } end
-lk.begin()
-
-local lock, hold, waiter = lk.lock, lk.hold_of(handle), lk.waiter_of(handle)
-local last = math.max(hold and hold.last or 0, waiter and waiter.req or 0) -- SPEC 9.1
-
--- A request seen before: SPEC 9.2, 9.4.
-if waiter and req == waiter.req then
-    lk.waiter_extend(waiter, lease)
-    lk.finish(handle)
-    return { 'queued', lk.now, lk.place_of(waiter), lk.earliest_ms() }
-end
-if hold and (req == hold.granted_for or (req == last and req == hold.last and hold.op == 'a')) then
-    if hold.provisional == 1 then hold.provisional, hold.dirty = 0, true end
-    lk.hold_extend(hold, lk.now + lease)
-    lk.finish()
-    return lk.granted(hold)
-end
-if req <= last then
-    lk.finish()
-    return { 'stale', lk.now }
+-- SPEC 9.2: the answer to a request that has been answered before.
+local function answer_again(request, hold, waiter)
+    if waiter and request.req == waiter.req then
+        lk.waiter_extend(waiter, request.lease)
+        return lk.queued(waiter)
+    end
+    if (hold and request.req == hold.granted_for)
+        or lk.seen(request, hold, waiter, 'a') == 'again' then
+        lk.hold_claim(hold, request.lease)
+        return lk.granted(hold)
+    end
 end
 
 -- SPEC 9.5.
-if fence ~= 0 then
-    if not hold or fence < hold.first or fence > hold.fence then
-        lk.finish()
-        return { 'not-held', lk.now }
-    end
-    owner, group = hold.owner, hold.group
-elseif hold or waiter then
+local function replace(hold, waiter)
     if waiter then lk.waiter_remove(waiter) end
     if hold then
         lk.drop_hold(hold, lk.now)
         lk.drop_upgrade()
     end
     lk.settle()
-    hold = nil
 end
 
-local holds = lk.count('o:' .. owner) > 0
-local nobody_before = not lock.up and lock.reader_waiters == 0
-    and (lock.writer_waiters == 0 or lock.policy == 'prefer-reader')
-if lk.compatible(mode, owner, group) -- SPEC 3.2, 3.3, 3.4
-    and (mode == 'write' or holds or nobody_before) then
+local function take(request, hold)
+    local lock, mode = lk.lock, request.mode
     local begins_life = not lock.policy
     if hold and (mode == 'read' and hold.reads or hold.writes) == 65535 then
-        lk.finish()
-        return { err = 'LKDEPTH mode: held 65535 times already' }
+        return lk.too_deep()
     end
     if begins_life then
         lock.policy = request.policy -- SPEC 3.1
     elseif not hold then
-        wrong = lk.spread()
+        local wrong = lk.spread()
         if wrong then return { err = wrong } end
     end
     if not hold then
-        hold = lk.hold_new(handle, owner, group, request.who)
+        hold = lk.hold_new(request.handle, request.owner, request.group, request.who)
         if lock.shape == 'bare' then lock.shape, lock.sole = 'sole', hold end
     end
-    lk.hold_extend(hold, lk.now + lease)
+    lk.hold_claim(hold, request.lease)
     lk.hold_add(hold, mode, begins_life, request.floor)
-    hold.last, hold.op, hold.provisional = req, 'a', 0
+    hold.last, hold.op = request.req, 'a'
     lk.update_phase()
-    lk.finish()
     return lk.granted(hold)
 end
 
-local upgrades = mode == 'write' and holds -- SPEC 4.1
-if upgrades and lock.up then -- SPEC 4.4
-    lk.finish()
-    return { 'deadlock', lk.now }
+local function queue(request, upgrades)
+    local wrong = lk.spread()
+    if wrong then return { err = wrong } end
+    local waiter = {
+        handle = request.handle, owner = request.owner, group = request.group, who = request.who,
+        mode = request.mode, ticket = 0, lease = request.lease, req = request.req, since = lk.now,
+        new = true, dirty = true,
+    }
+    lk.waiters[request.handle] = waiter
+    lk.waiter_extend(waiter, request.lease)
+    if upgrades then
+        lk.lock.up = request.handle
+    else
+        lk.waiter_enqueue(waiter)
+    end
+    lk.lock.floor = math.max(lk.lock.floor, request.floor) -- SPEC 8.1
+    return lk.queued(waiter)
 end
-if request.wait == 0 then
-    lk.finish()
-    return { 'busy', lk.now, lk.earliest_ms() }
+
+local function decide(request, hold, waiter)
+    local lock, mode = lk.lock, request.mode
+    local again, told = answer_again(request, hold, waiter)
+    if again then return again, told end
+    if lk.seen(request, hold, waiter, 'a') then return { 'stale', lk.now } end
+    if request.fence ~= 0 then
+        if not lk.means(hold, request.fence) then return { 'not-held', lk.now } end
+        request.owner, request.group = hold.owner, hold.group -- SPEC 3.4
+    elseif hold or waiter then
+        replace(hold, waiter)
+        hold = nil
+    end
+    local holds = lk.count('o:' .. request.owner) > 0
+    local nobody_before = not lock.up and lock.reader_waiters == 0
+        and (lock.writer_waiters == 0 or lock.policy == 'prefer-reader')
+    if lk.compatible(mode, request.owner, request.group) -- SPEC 3.2, 3.3, 3.4
+        and (mode == 'write' or holds or nobody_before) then
+        return take(request, hold)
+    end
+    local upgrades = mode == 'write' and holds -- SPEC 4.1
+    if upgrades and lock.up then return { 'deadlock', lk.now } end -- SPEC 4.4
+    if request.wait == 0 then return { 'busy', lk.now, lk.earliest_ms() } end
+    return queue(request, upgrades)
 end
-wrong = lk.spread()
-if wrong then return { err = wrong } end
-waiter = {
-    handle = handle, owner = owner, group = group, who = request.who, mode = mode, ticket = 0,
-    lease = lease, req = req, since = lk.now, new = true, dirty = true,
-}
-lk.waiters[handle] = waiter
-lk.waiter_extend(waiter, lease)
-if upgrades then
-    lock.up = handle
-else
-    lk.waiter_enqueue(waiter)
-end
-lock.floor = math.max(lock.floor, request.floor) -- SPEC 8.1
-lk.finish(handle)
-return { 'queued', lk.now, lk.place_of(waiter), lk.earliest_ms() }
+
+-- Protected for the sake of its first write, which a full server refuses: nothing has changed then.
+local done, reply = pcall(lk.run, { 'handle', 'req', 'fence', 'mode', 'wait', 'lease_ms', 'policy',
+    'floor', 'owner', 'group', 'who' }, decide)
+if not done then return lk.refused(reply) end
+return reply

@@ -85,6 +85,7 @@ function lk.read_arguments(names, at)
         end
         values[name] = value
     end
+    if values.lease_ms then values.lease = values.lease_ms * 1000 end
     return values
 end
 

@@ -4,40 +4,36 @@
 -- Reply forced time count
 --@include prelude.lua
 
-local request = lk.read_request({ 'owner' })
-if not request then return { err = lk.fault } end
-local owner = request.owner
-
-lk.now = lk.clock()
-local wrong = lk.open(1, '', owner, '')
-if wrong then return { err = wrong } end
-lk.begin()
-
-local holds = {}
-if lk.lock.shape == 'sole' then
-    holds[1] = lk.lock.sole
-elseif lk.lock.shape == 'full' then
-    for _, member in ipairs(redis.call('ZRANGE', lk.due_key, 0, -1)) do
-        if string.sub(member, 1, 1) == 'h' then
-            holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
+local function all_holds()
+    if lk.lock.shape == 'sole' then return { lk.lock.sole } end
+    local holds = {}
+    if lk.lock.shape == 'full' then
+        for _, member in ipairs(redis.call('ZRANGE', lk.due_key, 0, -1)) do
+            if string.sub(member, 1, 1) == 'h' then
+                holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
+            end
         end
     end
+    return holds
 end
 
--- A message begins with its `lost` lines: what `begin` granted is told after them. SPEC 10.10.
-local told_before, count = lk.told, 0
-lk.told = {}
-for _, hold in ipairs(holds) do
-    if owner == '' or hold.owner == owner then
-        count = count + 1
-        lk.tell(hold.handle,
-            string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
-        lk.drop_hold(hold, lk.now)
+local function decide(request)
+    -- A message begins with its `lost` lines: what `begin` granted is told after them. SPEC 10.10.
+    local told_before, count = lk.told, 0
+    lk.told = {}
+    for _, hold in ipairs(all_holds()) do
+        if request.owner == '' or hold.owner == request.owner then
+            count = count + 1
+            lk.tell(hold.handle,
+                string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
+            lk.drop_hold(hold, lk.now)
+        end
     end
+    for _, client in ipairs(told_before) do
+        for _, line in ipairs(told_before[client]) do lk.tell(client, line) end
+    end
+    lk.drop_upgrade()
+    return { 'forced', lk.now, count }
 end
-for _, client in ipairs(told_before) do
-    for _, line in ipairs(told_before[client]) do lk.tell(client, line) end
-end
-lk.drop_upgrade()
-lk.finish()
-return { 'forced', lk.now, count }
+
+return lk.run({ 'owner' }, decide)

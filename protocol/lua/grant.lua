@@ -26,6 +26,11 @@ function lk.granted(hold)
     return { 'granted', lk.now, hold.fence, lk.left_ms(hold), lk.flags() }
 end
 
+-- With the handle behind it: see lk.run.
+function lk.queued(waiter)
+    return { 'queued', lk.now, lk.place_of(waiter), lk.earliest_ms() }, waiter.handle
+end
+
 -- SPEC 2.1, 2.2. When two owners hold, all that is read is of one group: so the counts are enough.
 function lk.compatible(mode, owner, group)
     local lock = lk.lock

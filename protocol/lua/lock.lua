@@ -24,6 +24,14 @@ function lk.type_error(key)
     return 'LKTYPE ' .. key .. ': holds another type of value than this lock'
 end
 
+-- Returns the error if the key of a queue holds something else.
+function lk.check_queue(mode)
+    local key = lk.queue_key(mode)
+    local first = redis.pcall('ZRANGE', key, 0, 0, 'WITHSCORES')
+    if first.err then return lk.type_error(key) end
+    if first[1] then lk.heads[mode] = first end
+end
+
 function lk.open_sole(handle, text, due)
     local lock, hold = lk.lock, lk.hold_read(handle, text)
     lk.was.sole, lk.was.due, hold.due = handle, due, due
@@ -36,8 +44,9 @@ function lk.open_sole(handle, text, due)
     lock.phase = hold.writes > 0 and 'write' or 'read'
 end
 
--- Returns the error if a key holds something else. Nothing has been changed then.
-function lk.open(at, handle, owner, group)
+-- Returns the error if a key holds something else. Nothing has been changed then. `may_queue`: the
+-- mode of a request that may have to wait.
+function lk.open(at, handle, owner, group, may_queue)
     local key = KEYS[at]
     lk.key, lk.due_key, lk.reader_key, lk.writer_key = key, KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
     local v = redis.pcall('HMGET', key, 'fence', 'policy', 'sole', 'due', 'mark', 'mark_until',
@@ -73,6 +82,9 @@ function lk.open(at, handle, owner, group)
         lk.counts['g:' .. group] = tonumber(v[20]) or 0
         lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, '-inf', lk.now)
         if lock.run_out.err then return lk.type_error(lk.due_key) end
+        return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
+            or (lock.writer_waiters > 0 or lock.up or may_queue == 'write')
+            and lk.check_queue('write') or nil
     elseif not was.fence and redis.call('EXISTS', key) == 1 then
         return lk.type_error(key) -- somebody else's hash
     end
@@ -150,6 +162,12 @@ function lk.hold_extend(hold, due)
         redis.call('ZADD', lk.due_key, hold.due, 'h:' .. hold.handle)
     end
     lk.changed = true
+end
+
+-- SPEC 5.1, 5.3: its client is there.
+function lk.hold_claim(hold, lease)
+    if hold.provisional == 1 then hold.provisional, hold.dirty = 0, true end
+    lk.hold_extend(hold, lk.now + lease)
 end
 
 -- Changes a hold's counts, and the lock's with them.

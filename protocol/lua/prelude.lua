@@ -1,6 +1,6 @@
--- What every operation stands on. It checks its arguments before it reads anything (arguments),
--- loads the lock (lock: open), drops what has run out (drop: begin), does its own work, and
--- writes everything back in one place (store: finish).
+-- What every operation stands on. It checks its arguments before it reads anything (arguments), loads
+-- the lock (lock: open), drops what has run out (drop: begin), does its own work, and writes
+-- everything back in one place (store: finish). request: run is this course.
 --@include lk.lua
 --@include clock.lua
 --@include arguments.lua
@@ -10,3 +10,4 @@
 --@include grant.lua
 --@include drop.lua
 --@include store.lua
+--@include request.lua

@@ -35,41 +35,25 @@ local released = release_sole()
 if released then return released end
 --@include prelude.lua
 
-local request = lk.read_request({ 'handle', 'req', 'fence', 'mode' })
-if not request then return { err = lk.fault } end
-local handle, req, fence, mode = request.handle, request.req, request.fence, request.mode
-
-lk.now = lk.now or lk.clock()
-local wrong = lk.open(1, handle, handle, '')
-if wrong then return { err = wrong } end
-lk.begin()
-
-local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
-local last = math.max(hold and hold.last or 0, waiter and waiter.req or 0) -- SPEC 9.1
-if hold and req == last and req == hold.last and hold.op == 'r' then -- SPEC 9.3
-    lk.finish()
+local function decide(request, hold, waiter)
+    local seen, reads = lk.seen(request, hold, waiter, 'r'), request.mode == 'read'
+    if seen == 'again' then return { 'released', lk.now, hold.reads, hold.writes } end
+    if seen then return { 'stale', lk.now } end
+    if not lk.means(hold, request.fence) or (reads and hold.reads or hold.writes) == 0 then
+        return { 'not-held', lk.now }
+    end
+    hold.last, hold.op = request.req, 'r'
+    lk.hold_count(hold, reads and -1 or 0, reads and 0 or -1)
+    if not reads then lk.wrote(hold) end
+    if hold.reads == 0 and hold.writes == 0 then
+        lk.hold_remove(hold)
+        local up = lk.lock.up and lk.waiter_of(lk.lock.up)
+        if up and lk.count('o:' .. up.owner) == 0 then -- SPEC 4.5
+            lk.lock.up = nil
+            lk.waiter_enqueue(up)
+        end
+    end
     return { 'released', lk.now, hold.reads, hold.writes }
 end
-if req <= last then
-    lk.finish()
-    return { 'stale', lk.now }
-end
-if not hold or fence < hold.first or fence > hold.fence
-    or (mode == 'read' and hold.reads or hold.writes) == 0 then
-    lk.finish()
-    return { 'not-held', lk.now }
-end
 
-hold.last, hold.op = req, 'r'
-lk.hold_count(hold, mode == 'read' and -1 or 0, mode == 'write' and -1 or 0)
-if mode == 'write' then lk.wrote(hold) end
-if hold.reads == 0 and hold.writes == 0 then
-    lk.hold_remove(hold)
-    local up = lk.lock.up and lk.waiter_of(lk.lock.up)
-    if up and lk.count('o:' .. up.owner) == 0 then -- SPEC 4.5
-        lk.lock.up = nil
-        lk.waiter_enqueue(up)
-    end
-end
-lk.finish()
-return { 'released', lk.now, hold.reads, hold.writes }
+return lk.run({ 'handle', 'req', 'fence', 'mode' }, decide)

@@ -8,51 +8,41 @@
 local OF_HOLD = { 'handle', 'fence', 'any_req', 'lease_ms' }
 local OF_WAITER = { 'handle', 'fence', 'req', 'lease_ms' }
 
-local function extend(hold, lease)
-    if hold.provisional == 1 then hold.provisional, hold.dirty = 0, true end
-    lk.hold_extend(hold, lk.now + lease)
-    lk.finish()
-end
-
-local function renew_hold(handle, fence, lease)
-    local hold = lk.hold_of(handle)
-    if not hold or fence < hold.first or fence > hold.fence then
-        lk.finish()
-        return { 'not-held' }
-    end
-    extend(hold, lease)
+local function renew_hold(hold, entry)
+    if not lk.means(hold, entry.fence) then return { 'not-held' } end
+    lk.hold_claim(hold, entry.lease)
     return { 'lease', lk.left_ms(hold) }
 end
 
-local function renew_waiter(handle, req, lease)
-    local hold, waiter = lk.hold_of(handle), lk.waiter_of(handle)
-    if waiter and waiter.req == req then
-        lk.waiter_extend(waiter, lease)
-        lk.finish(handle)
-        return { 'queued', lk.place_of(waiter), lk.earliest_ms() }
+-- Returns the handle too, if the answer tells its place.
+local function renew_waiter(hold, waiter, entry)
+    if waiter and waiter.req == entry.req then
+        lk.waiter_extend(waiter, entry.lease)
+        return { 'queued', lk.place_of(waiter), lk.earliest_ms() }, waiter.handle
     end
-    if hold and hold.granted_for == req then
-        extend(hold, lease)
-        return { 'granted', hold.fence, lk.left_ms(hold), lk.flags() }
-    end
-    lk.finish()
-    return { 'not-held' }
+    if not hold or hold.granted_for ~= entry.req then return { 'not-held' } end
+    lk.hold_claim(hold, entry.lease)
+    return { 'granted', hold.fence, lk.left_ms(hold), lk.flags() }
 end
 
 local function renew(at)
     lk.fault = nil
     lk.check_lock_keys(at)
-    local is_waiter = tonumber(ARGV[at + 1]) == 0
-    local entry = lk.read_arguments(is_waiter and OF_WAITER or OF_HOLD, at)
-    if lk.fault then return { 'error', lk.fault } end
-    local handle, lease = entry.handle, entry.lease_ms * 1000
-    local wrong = lk.open(at, handle, handle, '')
+    local entry = lk.read_arguments(tonumber(ARGV[at + 1]) == 0 and OF_WAITER or OF_HOLD, at)
+    local wrong = lk.fault or lk.open(at, entry.handle, entry.handle, '')
     if wrong then return { 'error', wrong } end
     -- A full server refuses ZADD, unless something that it allows was written before. SPEC 11.3.
     if lk.lock.shape == 'full' then redis.call('HDEL', lk.key, '') end
     lk.begin()
-    if is_waiter then return renew_waiter(handle, entry.req, lease) end
-    return renew_hold(handle, entry.fence, lease)
+    local hold, waiter = lk.hold_of(entry.handle), lk.waiter_of(entry.handle)
+    local reply, told
+    if entry.fence == 0 then
+        reply, told = renew_waiter(hold, waiter, entry)
+    else
+        reply = renew_hold(hold, entry)
+    end
+    lk.finish(told)
+    return reply
 end
 
 if #KEYS == 0 or #KEYS % 4 ~= 0 or #KEYS > 400 then
