@@ -60,10 +60,14 @@ void lki_names_init(lki_names *names) {
     *names = (lki_names){.tree.compare = compare};
 }
 
+static void give_memory(lki_lock *lock, lki_name *name) {
+    if (name)
+        lki_memory_give(lock, name, size_of(name->room));
+}
+
 void lki_names_free(lki_lock *lock, lki_names *names) {
     assert(!names->tree.root);
-    if (names->spare)
-        lki_memory_give(lock, names->spare, size_of(names->spare->room));
+    give_memory(lock, names->spare);
     names->spare = NULL;
 }
 
@@ -112,10 +116,12 @@ void lki_names_give(lki_lock *lock, lki_names *names, lki_name *name) {
     assert(name->count == 0);
     lki_name_key key = key_of(name);
     lki_tree_erase(&names->tree, &key, &name->node);
-    if (names->spare)
-        lki_memory_give(lock, name, size_of(name->room));
-    else
+    if (names->spare && names->spare->room >= name->room) {
+        give_memory(lock, name);
+    } else { /* The roomier one is kept, as with records. */
+        give_memory(lock, names->spare);
         names->spare = name;
+    }
 }
 
 lki_text lki_name_text(const lki_name *name, char room[LKI_HANDLE_LENGTH + 1]) {

@@ -49,11 +49,19 @@ static lki_party *take_record(lki_lock *lock, size_t who_length) {
     return party;
 }
 
-void lki_party_recycle(lki_lock *lock, lki_party *party) {
-    if (lock->spare)
+static void give_record(lki_lock *lock, lki_party *party) {
+    if (party)
         lki_memory_give(lock, party, size_of(party->who_room));
-    else
+}
+
+/* The roomier one is kept: what fitted the last request is likely to fit the next. */
+void lki_party_recycle(lki_lock *lock, lki_party *party) {
+    if (lock->spare && lock->spare->who_room >= party->who_room) {
+        give_record(lock, party);
+    } else {
+        give_record(lock, lock->spare);
         lock->spare = party;
+    }
 }
 
 lki_party *lki_party_new(lki_lock *lock, const lki_handle *handle, lki_text owner, lki_text group,
@@ -111,8 +119,7 @@ void lki_parties_free(lki_lock *lock) {
     }
     if (lock->reading)
         lki_names_give(lock, &lock->groups, lock->reading);
-    if (lock->spare)
-        lki_memory_give(lock, lock->spare, size_of(lock->spare->who_room));
+    give_record(lock, lock->spare);
     lki_names_free(lock, &lock->owners);
     lki_names_free(lock, &lock->groups);
 }
