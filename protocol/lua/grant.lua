@@ -104,6 +104,7 @@ function lk.settle()
         phase = lock.phase
         lk.update_phase()
     until lock.phase == phase
+    lk.unsettled = false
     if lk.nobody() then
         lock.policy, lock.phase, lock.group, lock.floor, lock.ticket = nil, nil, nil, 0, 0
         if not lock.mark then lock.fence = 0 end

@@ -19,6 +19,7 @@
 --   gone             fields to delete
 --   heads            first handle and ticket of a queue, until it changes
 --   changed          whether there is anything to write
+--   unsettled        whether somebody might have to be granted
 
 function lk.type_error(key)
     return 'LKTYPE ' .. key .. ': holds another type of value than this lock'
@@ -55,7 +56,7 @@ function lk.open(at, handle, owner, group, may_queue)
         'g:' .. group)
     if v.err then return lk.type_error(key) end
     lk.holds, lk.waiters, lk.counts, lk.recounted = {}, {}, {}, {}
-    lk.gone, lk.heads, lk.changed = {}, {}, false
+    lk.gone, lk.heads, lk.changed, lk.unsettled = {}, {}, false, false
     local was = {
         fence = tonumber(v[1]), policy = v[2] or nil, mark = tonumber(v[5]),
         mark_until = tonumber(v[6]), group = v[7] or nil, phase = v[8] or nil,
@@ -188,7 +189,7 @@ function lk.hold_count(hold, reads, writes)
         local count = lk.recount('o:' .. hold.owner, step)
         if count == 0 or (count == 1 and step == 1) then lock.owners = lock.owners + step end
     end
-    hold.dirty, lk.changed = true, true
+    hold.dirty, lk.changed, lk.unsettled = true, true, true
 end
 
 function lk.hold_remove(hold)
@@ -225,6 +226,7 @@ function lk.waiter_remove(waiter)
     redis.call('ZREM', lk.due_key, 'w:' .. handle)
     lk.waiters[handle] = false
     lk.gone[#lk.gone + 1] = 'w:' .. handle
+    lk.unsettled = true
 end
 
 function lk.waiter_enqueue(waiter)

@@ -111,7 +111,7 @@ end
 -- `answered`: the handle whose waiter the operation's own answer tells its place (SPEC 5.5).
 function lk.finish(answered)
     if not lk.changed then return end
-    lk.settle()
+    if lk.unsettled then lk.settle() end
     local first = lk.first_in_order()
     if first and first ~= answered and (lk.provisional or first ~= lk.first_before) then
         lk.tell(first, string.format('watch %s %.0f 0 %.0f %.0f 0', first, lk.waiter_of(first).req,
