@@ -1,5 +1,4 @@
-/* Granting one request: who may hold together (SPEC 2), fences (8), the phase (3.6), the mark (6).
- */
+/* Granting one request: who may hold together (SPEC 2), phase (3.6), mark (6), fences (8). */
 #ifndef LKI_GRANT_H
 #define LKI_GRANT_H
 

@@ -42,8 +42,7 @@ void lki_names_free(lki_lock *, lki_names *); /* when nobody refers to any */
 
 lki_name *lki_names_find(const lki_names *, const lki_name_key *);
 
-/* Each adds a reference; the first makes the name if need be, and returns NULL when memory runs
- * out. */
+/* Both add a reference. `take` makes the name if need be; NULL when memory runs out. */
 lki_name *lki_names_take(lki_lock *, lki_names *, const lki_name_key *);
 lki_name *lki_name_share(lki_name *);
 void lki_names_give(lki_lock *, lki_names *, lki_name *);

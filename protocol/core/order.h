@@ -7,8 +7,8 @@
 lki_party *lki_order_first(const lki_lock *); /* NULL: nobody waits */
 size_t lki_order_place(const lki_lock *, const lki_party *waiter);
 
-/* Walks the waiters in order, without those whose deadline has come. Begins zeroed but for the
- * first two. */
+/* A walk of the waiters in order, without those that have run out. The caller sets the first two.
+ */
 typedef struct {
     uint64_t now_us;   /* 0: shows all */
     bool hide_upgrade; /* it goes with its hold (SPEC 4.6) */

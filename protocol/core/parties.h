@@ -17,8 +17,8 @@ void lki_parties_free(lki_lock *); /* all of them */
 lki_party *lki_party_new(lki_lock *, const lki_handle *, lki_text owner, lki_text group,
                          lki_text who);
 
-/* Ends a record that is in no tree. If it has something to tell, it lives on until the next
- * operation. */
+/* Ends a record that is in no tree; one with something to tell lives on until the next operation.
+ */
 void lki_party_free(lki_lock *, lki_party *);
 void lki_party_recycle(lki_lock *, lki_party *); /* at once; for one that has given its names */
 
@@ -38,8 +38,7 @@ void lki_hold_add(lki_lock *, lki_party *);
 void lki_hold_count(lki_lock *, lki_party *, unsigned reads, unsigned writes);
 void lki_hold_remove(lki_lock *, lki_party *);
 
-/* Enters a record as a waiter with the next ticket; as the upgrade, if there is none and it is one.
- */
+/* Enters a record with its deadline and request as a waiter, with the next ticket. */
 void lki_waiter_add(lki_lock *, lki_party *, bool upgrade);
 void lki_waiter_remove(lki_lock *, lki_party *);
 

@@ -9,8 +9,7 @@ static inline bool lki_request_means(const lki_party *hold, uint64_t fence) {
     return hold && hold->hold.first_fence <= fence && fence <= hold->hold.fence;
 }
 
-/* Is it the handle's `last`, and was that of the same operation (SPEC 9.2, 9.3)? Then there is a
- * hold. */
+/* Is it the handle's `last`, of the same operation (SPEC 9.2, 9.3)? Then there is a hold. */
 static inline bool lki_request_repeats(const lki_pair *pair, uint64_t req, lki_by by) {
     return pair->hold && pair->hold->hold.last == req && pair->hold->hold.by == by &&
            lki_pair_last(pair) == req;

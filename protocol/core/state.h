@@ -63,7 +63,8 @@ struct lki_party {
     char who[];
 };
 
-static_assert(sizeof(void *) != 8 || sizeof(lki_party) == 176, "records are counted in the README");
+static_assert(sizeof(void *) != 8 || sizeof(lki_party) == 176,
+              "256 bytes for each holder and waiter, see README.md");
 
 struct lki_lock {
     lki_allocator allocator;
@@ -78,8 +79,7 @@ struct lki_lock {
     lki_tree readers, writers; /* waiters by ticket, the upgrade not among them */
     lki_party *upgrade;
 
-    /* Invariant 8. How many holds an owner has, and how many read holds a group, stand in their
-     * names. */
+    /* Invariant 8. The holds of an owner and the read holds of a group are counted in its name. */
     lki_names owners, groups;
     size_t holding_owners, read_holds, write_holds;
 

@@ -21,7 +21,9 @@ end
 
 function lk.drop_run_out()
     local lock, run_out = lk.lock, lk.lock.run_out
-    local latest = tonumber(redis.call('ZSCORE', lk.due_key, run_out[#run_out]))
+    -- The latest waiter stands first, the latest hold last.
+    local latest = math.max(math.abs(redis.call('ZSCORE', lk.due_key, run_out[1])),
+        math.abs(redis.call('ZSCORE', lk.due_key, run_out[#run_out])))
     for _, member in ipairs(run_out) do
         local handle = string.sub(member, 3)
         if string.sub(member, 1, 1) == 'h' then

@@ -8,10 +8,8 @@ local function all_holds()
     if lk.lock.shape == 'sole' then return { lk.lock.sole } end
     local holds = {}
     if lk.lock.shape == 'full' then
-        for _, member in ipairs(redis.call('ZRANGE', lk.due_key, 0, -1)) do
-            if string.sub(member, 1, 1) == 'h' then
-                holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
-            end
+        for _, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, 0, '+inf')) do
+            holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
         end
     end
     return holds

@@ -13,8 +13,7 @@ local wrong = lk.open(1, '', '', '')
 if wrong then return { err = wrong } end
 local lock = lk.lock
 
-local waiting = lock.reader_waiters + lock.writer_waiters + (lock.up and 1 or 0)
-local holding = 0
+local waiting, holding = lk.waiting(), 0
 local hidden, hidden_waiters = {}, 0
 local abandoned = lock.mark and 1 or 0
 
@@ -60,19 +59,12 @@ end
 
 local function hold_rows()
     local rows, shown = {}, math.min(limit, holding)
-    if lock.shape == 'sole' then
-        if shown > 0 then rows[1] = hold_row(lock.sole) end
-        return rows
-    end
-    local at, after_now = 0, '(' .. string.format('%.0f', lk.now)
-    while #rows < shown do
-        local page = redis.call('ZRANGEBYSCORE', lk.due_key, after_now, '+inf', 'LIMIT', at, 1000)
-        at = at + #page
-        for _, member in ipairs(page) do
-            if string.sub(member, 1, 1) == 'h' and #rows < shown then
-                rows[#rows + 1] = hold_row(lk.hold_of(string.sub(member, 3)))
-            end
-        end
+    if shown == 0 then return rows end
+    if lock.shape == 'sole' then return { hold_row(lock.sole) } end
+    local after_now = '(' .. string.format('%.0f', lk.now)
+    for at, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, after_now, '+inf', 'LIMIT', 0,
+        shown)) do
+        rows[at] = hold_row(lk.hold_of(string.sub(member, 3)))
     end
     return rows
 end
@@ -115,7 +107,7 @@ local function in_order()
 end
 
 local function waiter_row(waiter)
-    local due = tonumber(redis.call('ZSCORE', lk.due_key, 'w:' .. waiter.handle))
+    local due = lk.waiter_due(waiter)
     return { waiter.handle, waiter.owner, waiter.group,
         lock.up == waiter.handle and 'upgrade' or waiter.mode, math.floor((due - lk.now) / 1000),
         age_ms(waiter.since), waiter.req, waiter.who }

@@ -9,6 +9,9 @@
 --   full  all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), sorted sets
 -- A life that has become full stays so.
 --
+-- In the sorted set of deadlines those of waiters are negative. So those that come next, of both, stand
+-- in its middle, and those that come last at its ends.
+--
 -- In lk, of the lock that is open:
 --   key, due_key, reader_key, writer_key
 --   lock             its fields, and: shape, sole (the one hold), run_out (members of due_key)
@@ -81,7 +84,7 @@ function lk.open(at, handle, owner, group, may_queue)
         lk.waiters[handle] = v[18] and lk.waiter_read(handle, v[18])
         lk.counts['o:' .. owner] = tonumber(v[19]) or 0
         lk.counts['g:' .. group] = tonumber(v[20]) or 0
-        lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, '-inf', lk.now)
+        lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, -lk.now, lk.now)
         if lock.run_out.err then return lk.type_error(lk.due_key) end
         return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
             or (lock.writer_waiters > 0 or lock.up or may_queue == 'write')
@@ -143,10 +146,13 @@ function lk.recount(field, step)
     return count
 end
 
-function lk.nobody()
+function lk.waiting()
     local lock = lk.lock
-    return lock.owners == 0 and lock.reader_waiters == 0 and lock.writer_waiters == 0
-        and not lock.up
+    return lock.reader_waiters + lock.writer_waiters + (lock.up and 1 or 0)
+end
+
+function lk.nobody()
+    return lk.lock.owners == 0 and lk.waiting() == 0
 end
 
 function lk.hold_due(hold)
@@ -236,12 +242,16 @@ function lk.waiter_enqueue(waiter)
     lk.queue_changed(waiter.mode, 1)
 end
 
+function lk.waiter_due(waiter)
+    return -redis.call('ZSCORE', lk.due_key, 'w:' .. waiter.handle)
+end
+
 -- SPEC 5.4.
 function lk.waiter_extend(waiter, lease)
     local due = lk.now + math.min(lease, 10000000)
     if not waiter.new then
-        due = math.max(due, tonumber(redis.call('ZSCORE', lk.due_key, 'w:' .. waiter.handle)))
+        due = math.max(due, lk.waiter_due(waiter))
     end
-    redis.call('ZADD', lk.due_key, due, 'w:' .. waiter.handle)
+    redis.call('ZADD', lk.due_key, -due, 'w:' .. waiter.handle)
     lk.changed = true
 end

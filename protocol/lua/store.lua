@@ -6,21 +6,29 @@ lk.FIELDS = {
     'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
 }
 
--- The earliest (0) or latest (-1) deadline of any hold or waiter.
-function lk.deadline(at)
-    local sole = lk.lock.sole
-    if sole then return sole.due end
-    return tonumber(redis.call('ZRANGE', lk.due_key, at, at, 'WITHSCORES')[2])
+-- SPEC 5.5: to the earliest deadline of any hold or waiter.
+function lk.earliest_ms()
+    local sole, waiting = lk.lock.sole, lk.waiting()
+    local due = sole and sole.due
+    if not sole then
+        local middle = redis.call('ZRANGE', lk.due_key, math.max(waiting - 1, 0), waiting,
+            'WITHSCORES')
+        due = math.min(math.abs(middle[2]), math.abs(middle[4] or middle[2]))
+    end
+    return math.ceil((due - lk.now) / 1000)
 end
 
--- SPEC 5.5.
-function lk.earliest_ms()
-    return math.ceil((lk.deadline(0) - lk.now) / 1000)
+function lk.latest_due()
+    local sole = lk.lock.sole
+    if sole then return sole.due end
+    local due = tonumber(redis.call('ZRANGE', lk.due_key, -1, -1, 'WITHSCORES')[2])
+    if lk.waiting() == 0 then return due end
+    return math.max(due, -redis.call('ZRANGE', lk.due_key, 0, 0, 'WITHSCORES')[2])
 end
 
 -- SPEC 7.3.
 function lk.expires_ms()
-    local lock, due = lk.lock, lk.deadline(-1)
+    local lock, due = lk.lock, lk.latest_due()
     if lock.mark or lock.write_holds > 0 then due = due + lk.HOUR end
     if lock.mark then due = math.max(due, lock.mark_until) end
     return math.ceil(due / 1000)
