@@ -1,0 +1,507 @@
+/*
+ * Fuzzes the core: bytes become operations of a few handles, owners and groups on one lock, moves
+ * of the clock in both directions, and memory that runs out. After each operation the invariants of
+ * SPEC 12 must hold, and what inspect shows must agree with the answer, the events and the rules of
+ * SPEC 2, which are applied here to the rows themselves.
+ */
+#include "core.h"
+#include "words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HANDLES = 6, ROWS_MOST = HANDLES, TEXTS_MOST = 4, RAW_MOST = 12 };
+
+#define START_US UINT64_C(1700000000000000)
+#define DAY_US UINT64_C(86400000000)
+
+#define EXPECT(condition)                                                   \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+            abort();                                                        \
+        }                                                                   \
+    } while (0)
+
+/* Input. */
+
+typedef struct {
+    const uint8_t *bytes;
+    size_t left;
+} input;
+
+static uint8_t take(input *in) {
+    if (in->left == 0)
+        return 0;
+    in->left--;
+    return *in->bytes++;
+}
+
+/* Memory, which can be made to run out. */
+
+typedef struct {
+    size_t blocks;
+    bool refuses;
+    bool refused;
+} heap;
+
+static void *allocate(size_t size, void *context) {
+    heap *from = context;
+    if (from->refuses) {
+        from->refused = true;
+        return NULL;
+    }
+    from->blocks++;
+    return malloc(size);
+}
+
+static void release(void *memory, void *context) {
+    ((heap *)context)->blocks--;
+    free(memory);
+}
+
+/* What inspect shows. */
+
+typedef struct {
+    lki_info info;
+    lki_hold_row holds[ROWS_MOST];
+    lki_waiter_row waiters[ROWS_MOST + 1];
+    size_t hold_count, waiter_count;
+    uint64_t expires_ms;
+    char texts[2 * ROWS_MOST + 1][3][256];
+    size_t text_count;
+} picture;
+
+static void keep(picture *p, lki_text *owner, lki_text *group, lki_text *who) {
+    lki_text *texts[] = {owner, group, who};
+    EXPECT(p->text_count < 2 * ROWS_MOST + 1);
+    for (size_t i = 0; i < 3; i++) {
+        EXPECT(texts[i]->length <= 255);
+        if (texts[i]->length > 0)
+            memcpy(p->texts[p->text_count][i], texts[i]->bytes, texts[i]->length);
+        texts[i]->bytes = p->texts[p->text_count][i];
+    }
+    p->text_count++;
+}
+
+static void on_hold(const lki_hold_row *row, void *context) {
+    picture *p = context;
+    EXPECT(p->hold_count < ROWS_MOST);
+    lki_hold_row *copy = &p->holds[p->hold_count++];
+    *copy = *row;
+    keep(p, &copy->owner, &copy->group, &copy->who);
+}
+
+static void on_waiter(const lki_waiter_row *row, void *context) {
+    picture *p = context;
+    EXPECT(p->waiter_count < ROWS_MOST + 1);
+    lki_waiter_row *copy = &p->waiters[p->waiter_count++];
+    *copy = *row;
+    keep(p, &copy->owner, &copy->group, &copy->who);
+}
+
+static void look(const lki_lock *lock, uint64_t now_us, picture *p) {
+    memset(p, 0, sizeof *p);
+    lki_lock_inspect(lock, now_us, SIZE_MAX, &p->info, on_hold, on_waiter, p);
+    p->expires_ms = lki_lock_expires_ms(lock);
+    EXPECT(p->info.holders == p->hold_count && p->info.waiters == p->waiter_count);
+}
+
+static bool same_text(lki_text a, lki_text b) {
+    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+static bool same_handle(const lki_handle *a, const lki_handle *b) {
+    return memcmp(a->client, b->client, sizeof a->client) == 0 && a->number == b->number;
+}
+
+static const lki_hold_row *hold_of(const picture *p, const lki_handle *handle) {
+    for (size_t i = 0; i < p->hold_count; i++)
+        if (same_handle(&p->holds[i].handle, handle))
+            return &p->holds[i];
+    return NULL;
+}
+
+static const lki_waiter_row *waiter_of(const picture *p, const lki_handle *handle) {
+    for (size_t i = 0; i < p->waiter_count; i++)
+        if (same_handle(&p->waiters[i].handle, handle))
+            return &p->waiters[i];
+    return NULL;
+}
+
+static void expect_same(const picture *a, const picture *b) {
+    EXPECT(a->info.alive == b->info.alive && a->info.policy == b->info.policy);
+    EXPECT(a->info.fence == b->info.fence && a->info.abandoned == b->info.abandoned);
+    EXPECT(a->expires_ms == b->expires_ms);
+    EXPECT(a->hold_count == b->hold_count && a->waiter_count == b->waiter_count);
+    for (size_t i = 0; i < a->hold_count; i++) {
+        const lki_hold_row *x = &a->holds[i], *y = &b->holds[i];
+        EXPECT(same_handle(&x->handle, &y->handle) && x->fence == y->fence);
+        EXPECT(x->reads == y->reads && x->writes == y->writes && x->left_ms == y->left_ms);
+        EXPECT(x->held_ms == y->held_ms && x->provisional == y->provisional);
+        EXPECT(same_text(x->owner, y->owner) && same_text(x->group, y->group));
+        EXPECT(same_text(x->who, y->who));
+    }
+    for (size_t i = 0; i < a->waiter_count; i++) {
+        const lki_waiter_row *x = &a->waiters[i], *y = &b->waiters[i];
+        EXPECT(same_handle(&x->handle, &y->handle) && x->req == y->req && x->mode == y->mode);
+        EXPECT(x->left_ms == y->left_ms && x->waited_ms == y->waited_ms);
+        EXPECT(same_text(x->owner, y->owner) && same_text(x->group, y->group));
+        EXPECT(same_text(x->who, y->who));
+    }
+}
+
+/* SPEC 2, for a request beside all holds of other owners. */
+static bool may_hold(const picture *p, lki_text owner, lki_text group, bool writes) {
+    for (size_t i = 0; i < p->hold_count; i++) {
+        const lki_hold_row *other = &p->holds[i];
+        if (same_text(other->owner, owner))
+            continue;
+        if (writes || other->writes > 0 || !same_text(other->group, group))
+            return false;
+    }
+    return true;
+}
+
+static void expect_rules(const picture *p) {
+    for (size_t i = 0; i < p->hold_count; i++) {
+        const lki_hold_row *hold = &p->holds[i];
+        EXPECT(may_hold(p, hold->owner, hold->group, hold->writes > 0));
+        EXPECT(i == 0 || p->holds[i - 1].left_ms <= hold->left_ms);
+    }
+    for (size_t i = 0; i < p->waiter_count; i++) {
+        const lki_waiter_row *waiter = &p->waiters[i];
+        bool writes = waiter->mode != LKI_WAITS_READ;
+        EXPECT(i > 0 || !may_hold(p, waiter->owner, waiter->group, writes)); /* SPEC 12.4 */
+        EXPECT(i == 0 || waiter->mode != LKI_WAITS_UPGRADE);                 /* SPEC 4.2 */
+    }
+}
+
+/* The lock under test, and those who use it. */
+
+typedef struct {
+    heap memory;
+    lki_lock *lock;
+    uint64_t now_us;
+    uint64_t reqs[HANDLES]; /* the last number that each has used */
+} world;
+
+/* Two clients, so that messages share a client; handles in no order. */
+static lki_handle handle_at(size_t i) {
+    lki_handle handle = {.number = (i * 5 + 3) % 7};
+    memset(handle.client, i % 2 ? 0xab : 0x12, sizeof handle.client);
+    return handle;
+}
+
+static const lki_text owners[TEXTS_MOST] = {
+    {"", 0}, {"a", 1}, {"bb", 2}, {"abababababababababababababababab-000000000001", 45}};
+static const lki_text groups[TEXTS_MOST] = {{"", 0}, {"", 0}, {"g", 1}, {"hh", 2}};
+static const lki_text whos[TEXTS_MOST] = {
+    {"", 0},
+    {"4242 db1 billing", 16},
+    {"1 a b", 5},
+    {"4242 a-host-with-a-rather-long-name.example.net application", 59}};
+static const uint32_t leases[] = {100, 500, 1500, 30000, LKI_LEASE_MOST_MS};
+
+static void move_clock(world *w, uint8_t how) {
+    static const uint64_t steps[] = {0,       1,       999,      1000,     100000,     500000,
+                                     1000000, 2000000, 10000000, 30000000, 3600000000, 90000000000};
+    uint64_t step = steps[how % (sizeof steps / sizeof *steps)];
+    if (how < 200)
+        w->now_us += step;
+    else
+        w->now_us -= step % 5000000;
+}
+
+/* Events. */
+
+typedef struct {
+    world *w;
+    const picture *after;
+    lki_event_kind kind; /* of the last one: they come in this order */
+    size_t watches, granted;
+} hearing;
+
+static void on_event(const lki_event *event, void *context) {
+    hearing *heard = context;
+    char line[LKI_EVENT_LINE_MOST];
+    EXPECT(lki_event_print(event, line) < sizeof line);
+    EXPECT(event->kind >= heard->kind && event->time_us == heard->w->now_us);
+    heard->kind = event->kind;
+    const picture *p = heard->after;
+    if (event->kind == LKI_EVENT_WATCH) {
+        EXPECT(heard->watches++ == 0 && p->waiter_count > 0);
+        EXPECT(same_handle(&p->waiters[0].handle, &event->handle));
+        EXPECT(p->waiters[0].req == event->req && event->ms > 0);
+    } else {
+        EXPECT(event->fence > 0);
+        heard->granted += event->kind == LKI_EVENT_GRANTED;
+    }
+}
+
+/* Everything that must hold after an operation, whatever it was. */
+static void expect_all(world *w, picture *after) {
+    const char *fault = lki_lock_check(w->lock, w->now_us);
+    if (fault) {
+        fprintf(stderr, "%s\n", fault);
+        abort();
+    }
+    look(w->lock, w->now_us, after);
+    expect_rules(after);
+    EXPECT((after->expires_ms == 0) == (!after->info.alive && !after->info.abandoned));
+    EXPECT(after->expires_ms == 0 || after->expires_ms * 1000 > w->now_us);
+    hearing heard = {.w = w, .after = after};
+    lki_lock_events(w->lock, on_event, &heard);
+}
+
+static void expect_answer(const lki_handle *handle, uint64_t req, const lki_reply *reply,
+                          const picture *after) {
+    const lki_hold_row *hold = hold_of(after, handle);
+    const lki_waiter_row *waiter = waiter_of(after, handle);
+    if (reply->answer == LKI_GRANTED) {
+        EXPECT(hold && hold->fence == reply->fence && hold->left_ms == reply->ms);
+        EXPECT(reply->flags ==
+               ((after->info.abandoned ? 1U : 0U) | (unsigned)after->info.policy << 1));
+    } else if (reply->answer == LKI_QUEUED) {
+        EXPECT(waiter && waiter->req == req);
+        EXPECT(reply->place == (size_t)(waiter - after->waiters) + 1 && reply->ms > 0);
+    } else if (reply->answer == LKI_BUSY) {
+        EXPECT(!waiter && after->hold_count > 0 && reply->ms > 0);
+    } else if (reply->answer == LKI_RELEASED) {
+        EXPECT((hold ? hold->reads : 0) == reply->reads);
+        EXPECT((hold ? hold->writes : 0) == reply->writes);
+    } else if (reply->answer == LKI_LEASE) {
+        EXPECT(hold && hold->left_ms == reply->ms && !hold->provisional);
+    }
+}
+
+/* Fences of one life rise. That the life went on is certain if someone else was there throughout.
+ */
+static void expect_fences(const picture *before, const picture *after, const lki_handle *who) {
+    for (size_t i = 0; i < HANDLES; i++) {
+        lki_handle other = handle_at(i);
+        bool was = hold_of(before, &other) || waiter_of(before, &other);
+        bool is = hold_of(after, &other) || waiter_of(after, &other);
+        if (was && is && !same_handle(&other, who)) {
+            EXPECT(before->info.fence <= after->info.fence);
+            const lki_hold_row *a = hold_of(before, &other), *b = hold_of(after, &other);
+            EXPECT(!a || !b || a->fence <= b->fence);
+        }
+    }
+}
+
+/* SPEC 9.8. What an acquire replaced (9.5) is gone, though, even if it is busy then. */
+static bool changes_nothing(lki_answer answer, const picture *before, const lki_handle *handle) {
+    if (answer == LKI_BUSY || answer == LKI_DEADLOCK)
+        return !hold_of(before, handle) && !waiter_of(before, handle);
+    return answer == LKI_NOT_HELD || answer == LKI_STALE;
+}
+
+/* An operation that does 5.2 and nothing else. */
+static void settle(world *w) {
+    lki_renew_args args = {.handle = {.number = 99}, .fence = 1, .lease_ms = 100};
+    lki_reply reply;
+    EXPECT(lki_lock_renew(w->lock, w->now_us, &args, &reply) == LKI_DONE);
+    EXPECT(reply.answer == LKI_NOT_HELD);
+}
+
+static uint64_t pick_req(world *w, size_t who, uint8_t how) {
+    if (how % 8 == 0 && w->reqs[who] > 0)
+        return w->reqs[who]; /* again */
+    if (how % 8 == 1 && w->reqs[who] > 1)
+        return 1 + how % w->reqs[who]; /* an old one */
+    return ++w->reqs[who];
+}
+
+static uint64_t pick_fence(const picture *now, const lki_handle *handle, uint8_t how) {
+    const lki_hold_row *hold = hold_of(now, handle);
+    if (how % 16 == 15)
+        return how;
+    if (how % 4 == 0 || !hold)
+        return 0;
+    return hold->fence - (how % 16 == 14);
+}
+
+static lki_outcome acquire(world *w, size_t who, const picture *now, input *in, uint64_t *req,
+                           lki_reply *reply) {
+    uint8_t a = take(in), b = take(in), c = take(in);
+    lki_handle handle = handle_at(who);
+    *req = pick_req(w, who, take(in));
+    lki_acquire_args args = {.handle = handle,
+                             .req = *req,
+                             .fence = pick_fence(now, &handle, take(in)),
+                             .mode = a & 1 ? LKI_WRITE : LKI_READ,
+                             .wait = (a & 6) != 0,
+                             .policy = (lki_policy)(a >> 3 & 3),
+                             .lease_ms = leases[(a >> 5) % (sizeof leases / sizeof *leases)],
+                             .owner = owners[b & 3],
+                             .group = groups[b >> 2 & 3],
+                             .who = whos[b >> 4 & 3],
+                             .floor = b >> 6 == 3 ? w->now_us + c * UINT64_C(1000000) : 0};
+    w->memory.refuses = c % 16 == 5;
+    w->memory.refused = false;
+    lki_outcome outcome = lki_lock_acquire(w->lock, w->now_us, &args, reply);
+    w->memory.refuses = false;
+    EXPECT((outcome == LKI_NO_MEMORY) == w->memory.refused);
+    return outcome;
+}
+
+static void no_event(const lki_event *event, void *context) {
+    (void)event;
+    (void)context;
+    EXPECT(false);
+}
+
+static lki_outcome operate(world *w, uint8_t op, size_t who, const picture *now, input *in,
+                           uint64_t *req, lki_reply *reply) {
+    lki_handle handle = handle_at(who);
+    if (op < 5)
+        return acquire(w, who, now, in, req, reply);
+    uint8_t a = take(in), b = take(in);
+    uint64_t fence = pick_fence(now, &handle, a | 1);
+    if (op < 8) {
+        lki_release_args args = {handle, *req = pick_req(w, who, b), fence,
+                                 a & 2 ? LKI_WRITE : LKI_READ};
+        return lki_lock_release(w->lock, w->now_us, &args, reply);
+    }
+    if (op < 10) {
+        const lki_waiter_row *waiter = waiter_of(now, &handle);
+        *req = waiter ? waiter->req : 1 + b % 8U;
+        lki_renew_args args = {handle, a & 4 ? 0 : fence, *req, leases[b % 4]};
+        return lki_lock_renew(w->lock, w->now_us, &args, reply);
+    }
+    if (op == 10) {
+        lki_convert_args args = {handle, *req = pick_req(w, who, b), fence};
+        return lki_lock_convert(w->lock, w->now_us, &args, reply);
+    }
+    if (op == 11) {
+        const lki_waiter_row *waiter = waiter_of(now, &handle);
+        lki_cancel_args args = {handle, ++w->reqs[who], waiter ? waiter->req : 1 + b % 8U};
+        *req = args.req;
+        return lki_lock_cancel(w->lock, w->now_us, &args, reply);
+    }
+    return lki_lock_force(w->lock, w->now_us, owners[a & 3], reply);
+}
+
+static void step(world *w, uint8_t op, input *in) {
+    picture before, after;
+    size_t who = take(in) % HANDLES;
+    lki_handle handle = handle_at(who);
+    bool settled = take(in) & 1;
+    if (settled) {
+        settle(w);
+        expect_all(w, &before);
+    } else {
+        look(w->lock, w->now_us, &before);
+    }
+    lki_reply reply = {.answer = LKI_STALE};
+    uint64_t req = 0;
+    lki_outcome outcome = operate(w, op, who, &before, in, &req, &reply);
+    if (outcome == LKI_NO_MEMORY) {
+        look(w->lock, w->now_us, &after);
+        expect_same(&before, &after);
+        lki_lock_events(w->lock, no_event, NULL);
+        return;
+    }
+    expect_all(w, &after);
+    expect_fences(&before, &after, &handle);
+    if (outcome == LKI_DONE)
+        expect_answer(&handle, req, &reply, &after);
+    if (settled && (outcome == LKI_TOO_DEEP || changes_nothing(reply.answer, &before, &handle)))
+        expect_same(&before, &after); /* SPEC 9.8 */
+}
+
+/* Raw words: a reply must be whole, and bad input must change nothing. */
+
+typedef struct {
+    size_t wanted, errors;
+} reply_shape;
+
+static void on_array(size_t count, void *context) {
+    reply_shape *shape = context;
+    EXPECT(shape->wanted > 0);
+    shape->wanted += count - 1;
+}
+
+static void on_integer(uint64_t value, void *context) {
+    reply_shape *shape = context;
+    EXPECT(shape->wanted-- > 0 && value < UINT64_C(1) << 62);
+}
+
+static void on_text(lki_text text, void *context) {
+    reply_shape *shape = context;
+    EXPECT(shape->wanted-- > 0 && text.length <= 255);
+}
+
+static void on_error(const char *text, void *context) {
+    reply_shape *shape = context;
+    EXPECT(shape->wanted-- > 0 && strncmp(text, "LK", 2) == 0);
+    shape->errors++;
+}
+
+static lki_text raw_word(input *in) {
+    static const lki_text words[] = {{"abababababababababababababababab-000000000001", 45},
+                                     {"1", 1},
+                                     {"0", 1},
+                                     {"read", 4},
+                                     {"write", 5},
+                                     {"30000", 5},
+                                     {"fair", 4},
+                                     {"", 0},
+                                     {"9007199254740992", 16},
+                                     {"9007199254740993", 16},
+                                     {"100", 3},
+                                     {"prefer-reader", 13}};
+    uint8_t which = take(in);
+    if (which < 250)
+        return words[which % (sizeof words / sizeof *words)];
+    size_t length = take(in) % 8;
+    length = length < in->left ? length : in->left;
+    lki_text text = {(const char *)in->bytes, length};
+    in->bytes += length;
+    in->left -= length;
+    return text;
+}
+
+static void raw(world *w, input *in) {
+    picture before, after;
+    lki_text arguments[RAW_MOST];
+    reply_shape shape = {.wanted = 1};
+    lki_reply_sink sink = {on_array, on_integer, on_text, on_error, &shape};
+    uint8_t head = take(in);
+    size_t count = head / 8 % RAW_MOST;
+    for (size_t i = 0; i < count; i++)
+        arguments[i] = raw_word(in);
+    settle(w);
+    expect_all(w, &before);
+    EXPECT(lki_words_run(w->lock, w->now_us, (lki_op)(head % 7), arguments, count, &sink));
+    EXPECT(shape.wanted == 0);
+    if (shape.errors > 0) {
+        look(w->lock, w->now_us, &after);
+        expect_same(&before, &after);
+    } else if (head % 7 != LKI_OP_INSPECT) {
+        expect_all(w, &after);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    input in = {data, size};
+    world w = {.now_us = START_US};
+    lki_allocator allocator = {allocate, release, &w.memory};
+    w.lock = lki_lock_new(&allocator);
+    EXPECT(w.lock);
+    while (in.left > 0) {
+        uint8_t op = take(&in);
+        if (op >= 128)
+            move_clock(&w, take(&in));
+        op %= 16;
+        if (op < 13)
+            step(&w, op, &in);
+        else if (op == 13)
+            raw(&w, &in);
+    }
+    lki_lock_free(w.lock);
+    EXPECT(w.memory.blocks == 0);
+    return 0;
+}
