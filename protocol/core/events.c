@@ -14,7 +14,7 @@
 void lki_events_clear(lki_lock *lock) {
     for (lki_party *party = lock->granted_head; party; party = party->next_granted)
         party->tells_granted = false;
-    lock->granted_head = lock->granted_tail = NULL;
+    lock->granted_head = lock->granted_tail = lock->granted_before_lost = NULL;
     while (lock->gone_head) {
         lki_party *party = lock->gone_head;
         lock->gone_head = party->next_gone;
@@ -38,7 +38,19 @@ void lki_events_granted(lki_lock *lock, lki_party *hold, bool anew) {
     lock->granted_tail = hold;
 }
 
-void lki_lock_events(const lki_lock *lock, lki_event_fn *each, void *context) {
+static void tell_granted(const lki_lock *lock, const lki_party *party, lki_event_fn *each,
+                         void *context) {
+    lki_event event = {.kind = LKI_EVENT_GRANTED,
+                       .handle = party->handle,
+                       .req = party->hold.granted_for,
+                       .fence = party->granted_anew ? party->hold.first_fence : party->hold.fence,
+                       .time_us = lock->now_us,
+                       .ms = party->granted_ms,
+                       .flags = party->granted_flags};
+    each(&event, context);
+}
+
+static void tell_lost(const lki_lock *lock, lki_event_fn *each, void *context) {
     for (const lki_party *party = lock->gone_head; party; party = party->next_gone) {
         if (!party->tells_lost)
             continue;
@@ -48,16 +60,15 @@ void lki_lock_events(const lki_lock *lock, lki_event_fn *each, void *context) {
                            .time_us = lock->now_us};
         each(&event, context);
     }
+}
+
+void lki_lock_events(const lki_lock *lock, lki_event_fn *each, void *context) {
+    if (!lock->granted_before_lost)
+        tell_lost(lock, each, context);
     for (const lki_party *party = lock->granted_head; party; party = party->next_granted) {
-        lki_event event = {.kind = LKI_EVENT_GRANTED,
-                           .handle = party->handle,
-                           .req = party->hold.granted_for,
-                           .fence =
-                               party->granted_anew ? party->hold.first_fence : party->hold.fence,
-                           .time_us = lock->now_us,
-                           .ms = party->granted_ms,
-                           .flags = party->granted_flags};
-        each(&event, context);
+        tell_granted(lock, party, each, context);
+        if (party == lock->granted_before_lost)
+            tell_lost(lock, each, context);
     }
     if (lock->watch) {
         lki_event event = {.kind = LKI_EVENT_WATCH,

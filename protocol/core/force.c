@@ -34,6 +34,7 @@ static size_t force(lki_lock *lock, lki_text text) {
 
 lki_outcome lki_lock_force(lki_lock *lock, uint64_t now_us, lki_text owner, lki_reply *reply) {
     lki_operation_begin(lock, now_us);
+    lock->granted_before_lost = lock->granted_tail; /* SPEC 10.10 */
     *reply = (lki_reply){.answer = LKI_FORCED, .count = force(lock, owner)};
     lki_operation_end(lock, NULL);
     return LKI_DONE;

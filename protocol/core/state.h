@@ -102,6 +102,7 @@ struct lki_lock {
     uint64_t first_req;
     bool granted_provisionally;
     lki_party *granted_head, *granted_tail; /* in the order of granting */
+    lki_party *granted_before_lost;         /* the last that was granted before any was lost */
     lki_party *gone_head, *gone_tail;       /* in the order of going */
     const lki_party *watch;
 

@@ -16,9 +16,7 @@ local function all_holds()
 end
 
 local function decide(request)
-    -- A message begins with its `lost` lines: what `begin` granted is told after them. SPEC 10.10.
-    local told_before, count = lk.told, 0
-    lk.told = {}
+    local count = 0
     for _, hold in ipairs(all_holds()) do
         if request.owner == '' or hold.owner == request.owner then
             count = count + 1
@@ -26,9 +24,6 @@ local function decide(request)
                 string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
             lk.drop_hold(hold, lk.now)
         end
-    end
-    for _, client in ipairs(told_before) do
-        for _, line in ipairs(told_before[client]) do lk.tell(client, line) end
     end
     lk.drop_upgrade()
     return { 'forced', lk.now, count }
