@@ -29,23 +29,21 @@ static bool read_line(const char *text, size_t length, message_line *out) {
     return good;
 }
 
-/* SPEC 10.10: `lost` lines, then `granted` ones, then `watch`; what each leaves at 0. */
+static bool is_kind(const message_line *line, const char *kind) {
+    return strcmp(line->shape->word, kind) == 0;
+}
+
+/* SPEC 10.10: `watch` comes last; what each kind leaves at 0. */
 static const char *check_line(const message_line *line, const message_line *before,
                               int64_t now_us) {
-    static const char *const order[] = {"lost", "granted", "watch"};
-    size_t place = 0, place_before = 0;
-    while (strcmp(order[place], line->shape->word) != 0)
-        place++;
-    while (before && strcmp(order[place_before], before->shape->word) != 0)
-        place_before++;
-    if (before && place_before > place)
-        return "lines in another order than lost, granted, watch";
+    if (before && is_kind(before, "watch"))
+        return "a line behind watch";
     const reply *fields = line->fields;
     if (fields[2].integer != now_us)
         return "another time than the operation's";
-    if (place == 0 && (fields[0].integer || fields[3].integer || fields[4].integer))
+    if (is_kind(line, "lost") && (fields[0].integer || fields[3].integer || fields[4].integer))
         return "a lost line with more than a fence";
-    if (place == 2 && (fields[1].integer || fields[4].integer))
+    if (is_kind(line, "watch") && (fields[1].integer || fields[4].integer))
         return "a watch line with a fence or flags";
     return NULL;
 }

@@ -186,8 +186,8 @@ static void a_count_stops_at_65535(void **state) {
     assert_int_equal(world_hold(w, 'a')->writes, 1);
 }
 
-/* Granted when the operation began, dropped by it: both are told, losses first. */
-static void an_operation_tells_losses_then_grants_then_who_watches(void **state) {
+/* Granted when the operation began, dropped by it: who is told both must end up without it. */
+static void an_operation_tells_what_happened_in_its_order(void **state) {
     world *w = *state;
     lki_acquire_args args = world_request('a', LKI_WRITE, 1);
     args.lease_ms = 1000;
@@ -201,8 +201,10 @@ static void an_operation_tells_losses_then_grants_then_who_watches(void **state)
     assert_string_equal(world_told(w, LKI_EVENT_LOST), "b");
     assert_string_equal(world_told(w, LKI_EVENT_GRANTED), "bc");
     assert_string_equal(world_told(w, LKI_EVENT_WATCH), "d");
-    assert_int_equal(w->events[0].kind, LKI_EVENT_LOST);
+    assert_int_equal(w->events[0].kind, LKI_EVENT_GRANTED);
+    assert_int_equal(w->events[1].kind, LKI_EVENT_LOST);
     assert_int_equal(w->events[0].fence, w->events[1].fence);
+    assert_int_equal(w->events[2].kind, LKI_EVENT_GRANTED);
     assert_int_equal(w->events[3].kind, LKI_EVENT_WATCH);
 }
 
@@ -256,7 +258,7 @@ int main(void) {
         WORLD_TEST(a_cancel_that_comes_too_late_is_told_and_claims_nothing),
         WORLD_TEST(a_cancelled_upgrade_leaves_the_hold),
         WORLD_TEST(a_count_stops_at_65535),
-        WORLD_TEST(an_operation_tells_losses_then_grants_then_who_watches),
+        WORLD_TEST(an_operation_tells_what_happened_in_its_order),
         WORLD_TEST(a_granted_event_tells_the_instant_of_granting),
         WORLD_TEST(a_granted_event_tells_the_fence_of_granting),
     };
