@@ -1,0 +1,112 @@
+/* See server_cost_requests.h. */
+#include "server_cost_requests.h"
+
+#include "lk_scripts.h"
+#include "words.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char lease_ms[] = "86400000"; /* the longest there is: nothing here runs out */
+static const char who[] = "4711 host.example.net server_cost";
+
+lock_keys lock_keys_of(const char *name) {
+    static const char *const ends[] = {"", ":d", ":r", ":w"};
+    lock_keys keys;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int length = snprintf(keys.texts[i], sizeof keys.texts[i], "lk:{%s}%s", name, ends[i]);
+        assert((size_t)length < sizeof keys.texts[i]);
+        (void)length;
+    }
+    return keys;
+}
+
+/* SplitMix64's mixing: a bijection, so that different numbers give different clients. */
+static uint64_t mix(uint64_t value) {
+    value += UINT64_C(0x9e3779b97f4a7c15);
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+bench_handle bench_handle_of(uint64_t number) {
+    bench_handle handle;
+    snprintf(handle.text, sizeof handle.text, "%016" PRIx64 "%016" PRIx64 "-%012x", mix(number),
+             mix(~number), 1U);
+    return handle;
+}
+
+void requests_load_scripts(bench_link *link) {
+    for (size_t i = 0; i < sizeof lki_scripts / sizeof *lki_scripts; i++) {
+        bench_command command = {0};
+        command_add(&command, "SCRIPT");
+        command_add(&command, "LOAD");
+        command_add_bytes(&command, lki_scripts[i].text, lki_scripts[i].length);
+        link_send(link, &command, (bench_expectation){.answer = lki_scripts[i].sha1});
+    }
+    link_flush(link);
+}
+
+/* EVALSHA with the keys of `locks` times the same lock. */
+static bench_command command_of(lki_op op, const lock_keys *keys, size_t locks) {
+    bench_command command = {0};
+    command_add(&command, "EVALSHA");
+    command_add(&command, lki_scripts[op].sha1);
+    command_add_number(&command, 4 * locks);
+    for (size_t i = 0; i < 4 * locks; i++)
+        command_add(&command, keys->texts[i % 4]);
+    return command;
+}
+
+void request_acquire(bench_link *link, lock_request request, uint64_t floor, const char *answer,
+                     uint64_t *fence) {
+    bench_command command = command_of(LKI_OP_ACQUIRE, request.keys, 1);
+    command_add(&command, request.handle->text);
+    command_add_number(&command, request.req);
+    command_add(&command, "0");
+    command_add(&command, request.mode);
+    command_add(&command, "1");
+    command_add(&command, lease_ms);
+    command_add(&command, "fair");
+    command_add_number(&command, floor);
+    command_add(&command, "");
+    command_add(&command, "");
+    command_add(&command, who);
+    link_send(link, &command, (bench_expectation){.answer = answer, .third = fence});
+}
+
+void request_release(bench_link *link, lock_request request, uint64_t fence) {
+    bench_command command = command_of(LKI_OP_RELEASE, request.keys, 1);
+    command_add(&command, request.handle->text);
+    command_add_number(&command, request.req);
+    command_add_number(&command, fence);
+    command_add(&command, request.mode);
+    link_send(link, &command, (bench_expectation){.answer = "released"});
+}
+
+void request_cancel(bench_link *link, lock_request request, uint64_t target) {
+    bench_command command = command_of(LKI_OP_CANCEL, request.keys, 1);
+    command_add(&command, request.handle->text);
+    command_add_number(&command, request.req);
+    command_add_number(&command, target);
+    link_send(link, &command, (bench_expectation){.answer = "cancelled"});
+}
+
+void request_inspect(bench_link *link, const lock_keys *keys, uint64_t limit) {
+    bench_command command = command_of(LKI_OP_INSPECT, keys, 1);
+    command_add_number(&command, limit);
+    link_send(link, &command, (bench_expectation){.answer = "lock"});
+}
+
+void request_renew(bench_link *link, const lock_keys *keys, const renew_entry *entries,
+                   size_t count, const char *entry_answer) {
+    bench_command command = command_of(LKI_OP_RENEW, keys, count);
+    for (size_t i = 0; i < count; i++) {
+        command_add(&command, entries[i].handle->text);
+        command_add_number(&command, entries[i].fence);
+        command_add_number(&command, entries[i].req);
+        command_add(&command, lease_ms);
+    }
+    link_send(link, &command, (bench_expectation){.answer = "renewed", .entry = entry_answer});
+}
