@@ -219,7 +219,7 @@ static void move_clock(world *w, uint8_t how) {
 typedef struct {
     world *w;
     const picture *after;
-    lki_event_kind kind; /* of the last one: they come in this order */
+    lki_event_kind kind; /* of the last one */
     size_t watches, granted;
 } hearing;
 
@@ -227,7 +227,7 @@ static void on_event(const lki_event *event, void *context) {
     hearing *heard = context;
     char line[LKI_EVENT_LINE_MOST];
     EXPECT(lki_event_print(event, line) < sizeof line);
-    EXPECT(event->kind >= heard->kind && event->time_us == heard->w->now_us);
+    EXPECT(heard->kind != LKI_EVENT_WATCH && event->time_us == heard->w->now_us);
     heard->kind = event->kind;
     const picture *p = heard->after;
     if (event->kind == LKI_EVENT_WATCH) {

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_SKIPPED = 77 };
+enum { EXIT_USAGE = 2, EXIT_NOT_THERE = 77 };
 enum { SHRINK_MOST_S = 30, COVERED_FROM = 50000, PROGRESS_EACH = 1000 };
 
 typedef struct {
@@ -164,7 +164,7 @@ int main(int count, char **words) {
     }
     if (!test_server_available(set.server)) {
         fprintf(stderr, "there is no %s\n", set.server);
-        return EXIT_SKIPPED;
+        return EXIT_NOT_THERE;
     }
     test_server *server = test_server_start(set.server, NULL);
     lock_form *scripts = server ? form_scripts_new(server) : NULL;
