@@ -64,8 +64,8 @@ function lk.hold_add(hold, mode, begins_life, floor)
 end
 
 function lk.grant(waiter)
+    local hold = lk.lock.up == waiter.handle and lk.hold_of(waiter.handle) -- SPEC 12.9
     lk.waiter_remove(waiter)
-    local hold = lk.hold_of(waiter.handle)
     if not hold then
         hold = lk.hold_new(waiter.handle, waiter.owner, waiter.group, waiter.who)
         hold.provisional, lk.provisional = 1, true

@@ -134,7 +134,8 @@ end
 function lk.count(field)
     local count = lk.counts[field]
     if not count then
-        count = lk.lock.shape == 'full' and tonumber(redis.call('HGET', lk.key, field)) or 0
+        local some = lk.lock.shape == 'full' and lk.lock.owners > 0
+        count = some and tonumber(redis.call('HGET', lk.key, field)) or 0
         lk.counts[field] = count
     end
     return count
