@@ -1,0 +1,170 @@
+/*
+ * The scripts on a server that takes keys for a cluster's: it refuses a call whose keys are of
+ * several slots, or a key that was not declared. And on which channel they speak, under any prefix.
+ */
+#include "lk_scripts.h"
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <hiredis/hiredis.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CLIENT_A "0000000000000000000000000000000a"
+#define CLIENT_B "0000000000000000000000000000000b"
+#define A CLIENT_A "-000000000001"
+#define B CLIENT_B "-000000000001"
+
+enum { KEY_MOST = 600, WAIT_MOST_S = 10 };
+
+typedef struct {
+    test_server *server;
+    redisContext *link;
+} world;
+
+static bool is_cluster_up(world *one) {
+    redisReply *reply = redisCommand(one->link, "CLUSTER INFO");
+    bool up = reply && reply->str && strstr(reply->str, "cluster_state:ok");
+    freeReplyObject(reply);
+    return up;
+}
+
+static void give_it_all_slots(world *one) {
+    for (int slot = 0; slot < 16384; slot++)
+        redisAppendCommand(one->link, "CLUSTER ADDSLOTS %d", slot);
+    for (int slot = 0; slot < 16384; slot++) {
+        void *reply = NULL;
+        assert_int_equal(redisGetReply(one->link, &reply), REDIS_OK);
+        freeReplyObject(reply);
+    }
+}
+
+/* For the bus of a cluster of one node, on which nobody will speak. */
+static int free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int probe = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(probe, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(getsockname(probe, (struct sockaddr *)&address, &length), 0);
+    close(probe);
+    return ntohs(address.sin_port);
+}
+
+static int begin(void **state) {
+    static world one;
+    char port[16];
+    snprintf(port, sizeof port, "%d", free_port());
+    const char *const options[] = {"--cluster-enabled", "yes", "--cluster-port", port, "--bind",
+                                   "127.0.0.1",         NULL};
+    one.server = test_server_start(test_server_any(), options);
+    one.link = one.server ? redisConnectUnix(test_server_socket(one.server)) : NULL;
+    *state = &one;
+    if (!one.link || one.link->err)
+        return -1;
+    give_it_all_slots(&one);
+    struct timespec pause = {.tv_nsec = 20000000};
+    for (time_t until = time(NULL) + WAIT_MOST_S; !is_cluster_up(&one); nanosleep(&pause, NULL))
+        if (time(NULL) > until)
+            return -1;
+    return 0;
+}
+
+static int end(void **state) {
+    world *one = *state;
+    redisFree(one->link);
+    test_server_stop(one->server);
+    return 0;
+}
+
+static const char *text_of(const char *operation) {
+    for (size_t i = 0; i < sizeof lki_scripts / sizeof *lki_scripts; i++)
+        if (strcmp(lki_scripts[i].name, operation) == 0)
+            return lki_scripts[i].text;
+    fail_msg("there is no operation %s", operation);
+    return NULL;
+}
+
+/* Runs an operation on the lock whose first key is `key`, and expects its answer's word. */
+static redisReply *run(world *one, const char *key, const char *operation, const char *answer,
+                       const char *const *words) {
+    char others[3][KEY_MOST];
+    static const char suffixes[] = "drw";
+    const char *argv[32] = {"EVAL", text_of(operation), "4", key};
+    int argc = 4;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(others[i], sizeof others[i], "%s:%c", key, suffixes[i]);
+        argv[argc++] = others[i];
+    }
+    while (*words)
+        argv[argc++] = *words++;
+    redisReply *reply = redisCommandArgv(one->link, argc, argv, NULL);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%s on %s: %s", operation, key, reply->str);
+    assert_string_equal(reply->element[0]->str, answer);
+    return reply;
+}
+
+static void acquire(world *one, const char *key, const char *handle, const char *mode,
+                    const char *answer) {
+    const char *words[] = {handle, "1", "0", mode, "1", "30000", "fair", "0", "", "", "", NULL};
+    freeReplyObject(run(one, key, "acquire", answer, words));
+}
+
+static void force(world *one, const char *key) {
+    const char *words[] = {"", NULL};
+    freeReplyObject(run(one, key, "force", "forced", words));
+}
+
+/* Every key of the lock is used: a reader and a writer wait. */
+static void use_all_keys(world *one, const char *key) {
+    acquire(one, key, A, "write", "granted");
+    acquire(one, key, B, "read", "queued");
+    acquire(one, key, CLIENT_B "-000000000002", "write", "queued");
+    redisReply *reply = redisCommand(one->link, "EXISTS %s %s:d %s:r %s:w", key, key, key, key);
+    assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
+    assert_int_equal(reply->integer, 4);
+    freeReplyObject(reply);
+    force(one, key);
+}
+
+static void the_keys_of_a_lock_share_a_slot_whatever_its_name(void **state) {
+    static const char *const keys[] = {"lk:{order:42}", "lk:{a}b}",   "lk:{a{b}c}", "lk:{{}}",
+                                       "lk:{%}}",       "lk:{%}x{}}", "lk:{%%}",    "my:app:{x}"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        use_all_keys(*state, keys[i]);
+}
+
+static void messages_go_to_the_client_under_the_locks_prefix(void **state) {
+    world *one = *state;
+    redisContext *ears = redisConnectUnix(test_server_socket(one->server));
+    freeReplyObject(redisCommand(ears, "SUBSCRIBE my:app:" CLIENT_B));
+    acquire(one, "my:app:{x}", A, "write", "granted");
+    acquire(one, "my:app:{x}", B, "write", "queued");
+    force(one, "my:app:{x}");
+    redisReply *message = NULL;
+    redisSetTimeout(ears, (struct timeval){.tv_sec = WAIT_MOST_S});
+    assert_int_equal(redisGetReply(ears, (void **)&message), REDIS_OK);
+    assert_string_equal(message->element[1]->str, "my:app:" CLIENT_B);
+    assert_memory_equal(message->element[2]->str, "granted " B " 1 ", strlen("granted " B " 1 "));
+    freeReplyObject(message);
+    redisFree(ears);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_keys_of_a_lock_share_a_slot_whatever_its_name, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(messages_go_to_the_client_under_the_locks_prefix, begin,
+                                        end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
