@@ -4,6 +4,7 @@
 #include "server_cost_locks.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -11,6 +12,10 @@ typedef struct {
     calls_table *table;
     server_account before;
 } calls_counter;
+
+static int compare(const void *left, const void *right) {
+    return strcmp(((const account_row *)left)->command, ((const account_row *)right)->command);
+}
 
 static void count_begin(calls_counter *counter) {
     link_look(counter->link, &counter->before);
@@ -32,6 +37,8 @@ static void count_end(calls_counter *counter, const char *what, bool limited) {
             row->ran.rows[row->ran.count++] = ran.rows[i];
         }
     }
+    /* The server names them in another order each time it is started. */
+    qsort(row->ran.rows, row->ran.count, sizeof *row->ran.rows, compare);
 }
 
 static void count_alone(calls_counter *counter, const char *mode, const char *acquire,

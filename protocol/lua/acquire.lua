@@ -16,7 +16,8 @@ end
 -- the long way below, which also says what is wrong. It stands here because making the functions
 -- of the long way costs more than all of this.
 local function take_free()
-    if #KEYS ~= 4 or #ARGV ~= 11 then return end
+    lk.now = lk.clock()
+    if #KEYS ~= 4 or #ARGV ~= 11 or redis.call('EXISTS', KEYS[1]) == 1 then return end
     local key, handle, owner, group, who = KEYS[1], ARGV[1], ARGV[9], ARGV[10], ARGV[11]
     local client, req, mode, lease, policy, floor = string.match(table.concat(ARGV, ' ', 1, 8),
         '^([0-9a-f]+)%-[0-9a-f]+ (%d+) 0 (%l+) [01] (%d+) ([%l-]+) (%d+)$')
@@ -28,11 +29,10 @@ local function take_free()
         or (#floor == 16 and floor > '9007199254740992') or #owner > 128 or #group > 64
         or #who > 255 or string.find(owner .. group .. who, '%z') or #key > 512
         or not string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$') or KEYS[2] ~= key .. ':d'
-        or KEYS[3] ~= key .. ':r' or KEYS[4] ~= key .. ':w' then
+        or KEYS[3] ~= key .. ':r' or KEYS[4] ~= key .. ':w'
+        or tonumber(floor) > lk.now + 86400000000 then
         return
     end
-    lk.now = lk.clock()
-    if tonumber(floor) > lk.now + 86400000000 or redis.call('EXISTS', key) == 1 then return end
     local fence, due = math.max(lk.now, floor + 1), lk.now + lease * 1000
     local token = string.format('%.0f', fence)
     local since = fence == lk.now and token or string.format('%.0f', lk.now)
@@ -46,7 +46,6 @@ end
 
 local taken = take_free()
 if taken then return taken end
-lk.now = lk.now or lk.clock()
 --@include prelude.lua
 
 -- SPEC 9.2: the answer to a request that has been answered before.

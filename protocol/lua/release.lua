@@ -8,8 +8,11 @@
 -- The uncontended way: good arguments, and the caller's is the only hold, with this one count.
 -- The rest goes the long way below.
 local function release_sole()
+    lk.now = lk.clock()
     if #KEYS ~= 4 or #ARGV ~= 4 then return end
     local key, handle = KEYS[1], ARGV[1]
+    local v = redis.pcall('HMGET', key, 'sole', 'due', 'mark', 'h:' .. handle)
+    if v[1] ~= handle or tonumber(v[2]) <= lk.now or v[3] then return end
     local client, req, fence, mode = string.match(table.concat(ARGV, ' '),
         '^([0-9a-f]+)%-[0-9a-f]+ (%d+) (%d+) (%l+)$')
     if not client or #client ~= 32 or #handle ~= 45 or #req > 15 or #fence > 16
@@ -18,9 +21,6 @@ local function release_sole()
         or KEYS[3] ~= key .. ':r' or KEYS[4] ~= key .. ':w' then
         return
     end
-    lk.now = lk.clock()
-    local v = redis.pcall('HMGET', key, 'sole', 'due', 'mark', 'h:' .. handle)
-    if v[1] ~= handle or tonumber(v[2]) <= lk.now or v[3] then return end
     local counts, present, first, last = string.match(v[4], '^(%d+ %d+) (%d+) (%d+) (%d+) ')
     fence = tonumber(fence)
     if ((mode == 'read' and counts == '1 0') or (mode == 'write' and counts == '0 1'))
