@@ -100,7 +100,7 @@ local function queue(request, upgrades)
     local waiter = {
         handle = request.handle, owner = request.owner, group = request.group, who = request.who,
         mode = request.mode, ticket = 0, lease = request.lease, req = request.req, since = lk.now,
-        new = true, dirty = true,
+        dirty = true,
     }
     lk.waiters[request.handle] = waiter
     lk.waiter_extend(waiter, request.lease)

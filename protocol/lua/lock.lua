@@ -31,7 +31,7 @@ end
 -- Returns the error if the key of a queue holds something else.
 function lk.check_queue(mode)
     local key = lk.queue_key(mode)
-    local first = redis.pcall('ZRANGE', key, 0, 0, 'WITHSCORES')
+    local first = redis.pcall('ZRANGE', key, '0', '0', 'WITHSCORES')
     if first.err then return lk.type_error(key) end
     if first[1] then lk.heads[mode] = first end
 end
@@ -84,7 +84,8 @@ function lk.open(at, handle, owner, group, may_queue)
         lk.waiters[handle] = v[18] and lk.waiter_read(handle, v[18])
         lk.counts['o:' .. owner] = tonumber(v[19]) or 0
         lk.counts['g:' .. group] = tonumber(v[20]) or 0
-        lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, -lk.now, lk.now)
+        local now = string.format('%.0f', lk.now)
+        lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
         if lock.run_out.err then return lk.type_error(lk.due_key) end
         return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
             or (lock.writer_waiters > 0 or lock.up or may_queue == 'write')
@@ -165,9 +166,10 @@ end
 
 -- SPEC 5.1: never earlier than it was.
 function lk.hold_extend(hold, due)
-    hold.due = hold.new and due or math.max(lk.hold_due(hold), due)
-    if lk.lock.shape == 'full' then
-        redis.call('ZADD', lk.due_key, hold.due, 'h:' .. hold.handle)
+    if lk.lock.shape ~= 'full' then
+        hold.due = math.max(hold.due or 0, due)
+    elseif redis.call('ZADD', lk.due_key, 'GT', 'CH', due, 'h:' .. hold.handle) == 1 then
+        hold.due = due
     end
     lk.changed = true
 end
@@ -250,9 +252,6 @@ end
 -- SPEC 5.4.
 function lk.waiter_extend(waiter, lease)
     local due = lk.now + math.min(lease, 10000000)
-    if not waiter.new then
-        due = math.max(due, lk.waiter_due(waiter))
-    end
-    redis.call('ZADD', lk.due_key, -due, 'w:' .. waiter.handle)
+    redis.call('ZADD', lk.due_key, 'LT', -due, 'w:' .. waiter.handle)
     lk.changed = true
 end

@@ -15,7 +15,7 @@ end
 function lk.head(mode)
     local first = lk.heads[mode]
     if not first then
-        first = redis.call('ZRANGE', lk.queue_key(mode), 0, 0, 'WITHSCORES')
+        first = redis.call('ZRANGE', lk.queue_key(mode), '0', '0', 'WITHSCORES')
         lk.heads[mode] = first
     end
     return first

@@ -21,38 +21,17 @@ end
 function lk.latest_due()
     local sole = lk.lock.sole
     if sole then return sole.due end
-    local due = tonumber(redis.call('ZRANGE', lk.due_key, -1, -1, 'WITHSCORES')[2])
+    local due = tonumber(redis.call('ZRANGE', lk.due_key, '-1', '-1', 'WITHSCORES')[2])
     if lk.waiting() == 0 then return due end
-    return math.max(due, -redis.call('ZRANGE', lk.due_key, 0, 0, 'WITHSCORES')[2])
+    return math.max(due, -redis.call('ZRANGE', lk.due_key, '0', '0', 'WITHSCORES')[2])
 end
 
--- SPEC 7.3.
+-- SPEC 7.3. As text, since it is passed several times: a command formats each number anew.
 function lk.expires_ms()
     local lock, due = lk.lock, lk.latest_due()
     if lock.mark or lock.write_holds > 0 then due = due + lk.HOUR end
     if lock.mark then due = math.max(due, lock.mark_until) end
-    return math.ceil(due / 1000)
-end
-
--- The fields as they should stand in the hash. What is 0 or follows from the sole hold is absent.
-function lk.wanted()
-    local lock = lk.lock
-    local want = {
-        fence = lock.fence, policy = lock.policy, mark = lock.mark, mark_until = lock.mark_until,
-    }
-    local sole = lock.sole
-    if sole then
-        want.sole, want.due = sole.handle, sole.due
-        want.group = sole.reads == 0 and lock.group or nil
-        return want
-    end
-    want.group, want.phase, want.up, want.owners = lock.group, lock.phase, lock.up, lock.owners
-    for at = 9, #lk.FIELDS do
-        local value = lock[lk.FIELDS[at]]
-        if value ~= 0 then want[lk.FIELDS[at]] = value end
-    end
-    want.owners = lock.owners
-    return want
+    return string.format('%.0f', math.ceil(due / 1000))
 end
 
 -- unpack has room for some thousand values only.
@@ -63,7 +42,7 @@ function lk.call_with(command, words)
 end
 
 function lk.store()
-    local words, gone, want = {}, lk.gone, lk.wanted()
+    local lock, was, gone, words = lk.lock, lk.was, lk.gone, {}
     local function put(field, value)
         if value then
             words[#words + 1], words[#words + 2] = field, value
@@ -71,8 +50,20 @@ function lk.store()
             gone[#gone + 1] = field
         end
     end
-    for _, name in ipairs(lk.FIELDS) do
-        if want[name] ~= lk.was[name] then put(name, want[name]) end
+    -- What is 0, or follows from the sole hold, is absent from the hash.
+    local stored, sole = lock, lock.sole
+    if sole then
+        stored = {
+            fence = lock.fence, policy = lock.policy, mark = lock.mark,
+            mark_until = lock.mark_until, sole = sole.handle, due = sole.due,
+            group = sole.reads == 0 and lock.group or nil,
+        }
+    end
+    for at = 1, #lk.FIELDS do
+        local name = lk.FIELDS[at]
+        local value = stored[name]
+        if value == 0 then value = nil end
+        if value ~= was[name] then put(name, value) end
     end
     for handle, hold in pairs(lk.holds) do
         if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
@@ -80,7 +71,7 @@ function lk.store()
     for handle, waiter in pairs(lk.waiters) do
         if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
     end
-    local full = lk.lock.shape == 'full'
+    local full = lock.shape == 'full'
     if full then
         for field in pairs(lk.recounted) do
             local count = lk.counts[field]
@@ -90,14 +81,14 @@ function lk.store()
     -- What a full server allows (PEXPIREAT, HDEL) comes first; after it the rest is allowed too.
     -- SPEC 11.3.
     local at = lk.expires_ms()
-    if lk.was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    if was.fence then redis.call('PEXPIREAT', lk.key, at) end
     lk.call_with('HDEL', gone)
     lk.call_with('HSET', words)
-    if not lk.was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    if not was.fence then redis.call('PEXPIREAT', lk.key, at) end
     if full then
         redis.call('PEXPIREAT', lk.due_key, at)
-        if lk.lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end
-        if lk.lock.writer_waiters > 0 then redis.call('PEXPIREAT', lk.writer_key, at) end
+        if lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end
+        if lock.writer_waiters > 0 then redis.call('PEXPIREAT', lk.writer_key, at) end
     end
 end
 
