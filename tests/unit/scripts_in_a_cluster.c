@@ -2,33 +2,19 @@
  * The scripts on a server that takes keys for a cluster's: it refuses a call whose keys are of
  * several slots, or a key that was not declared. And on which channel they speak, under any prefix.
  */
-#include "lk_scripts.h"
-#include "server.h"
+#include "scripts_world.h"
 
 #include <arpa/inet.h>
-#include <hiredis/hiredis.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CLIENT_A "0000000000000000000000000000000a"
 #define CLIENT_B "0000000000000000000000000000000b"
 #define A CLIENT_A "-000000000001"
 #define B CLIENT_B "-000000000001"
 
-enum { KEY_MOST = 600, WAIT_MOST_S = 10 };
-
-typedef struct {
-    test_server *server;
-    redisContext *link;
-} world;
+enum { WAIT_MOST_S = 10 };
 
 static bool is_cluster_up(world *one) {
     redisReply *reply = redisCommand(one->link, "CLUSTER INFO");
@@ -59,69 +45,29 @@ static int free_port(void) {
 }
 
 static int begin(void **state) {
-    static world one;
     char port[16];
     snprintf(port, sizeof port, "%d", free_port());
     const char *const options[] = {"--cluster-enabled", "yes", "--cluster-port", port, "--bind",
                                    "127.0.0.1",         NULL};
-    one.server = test_server_start(test_server_any(), options);
-    one.link = one.server ? redisConnectUnix(test_server_socket(one.server)) : NULL;
-    *state = &one;
-    if (!one.link || one.link->err)
+    if (world_begin(state, options) != 0)
         return -1;
-    give_it_all_slots(&one);
+    give_it_all_slots(*state);
     struct timespec pause = {.tv_nsec = 20000000};
-    for (time_t until = time(NULL) + WAIT_MOST_S; !is_cluster_up(&one); nanosleep(&pause, NULL))
+    for (time_t until = time(NULL) + WAIT_MOST_S; !is_cluster_up(*state); nanosleep(&pause, NULL))
         if (time(NULL) > until)
             return -1;
     return 0;
 }
 
-static int end(void **state) {
-    world *one = *state;
-    redisFree(one->link);
-    test_server_stop(one->server);
-    return 0;
-}
-
-static const char *text_of(const char *operation) {
-    for (size_t i = 0; i < sizeof lki_scripts / sizeof *lki_scripts; i++)
-        if (strcmp(lki_scripts[i].name, operation) == 0)
-            return lki_scripts[i].text;
-    fail_msg("there is no operation %s", operation);
-    return NULL;
-}
-
-/* Runs an operation on the lock whose first key is `key`, and expects its answer's word. */
-static redisReply *run(world *one, const char *key, const char *operation, const char *answer,
-                       const char *const *words) {
-    char others[3][KEY_MOST];
-    static const char suffixes[] = "drw";
-    const char *argv[32] = {"EVAL", text_of(operation), "4", key};
-    int argc = 4;
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(others[i], sizeof others[i], "%s:%c", key, suffixes[i]);
-        argv[argc++] = others[i];
-    }
-    while (*words)
-        argv[argc++] = *words++;
-    redisReply *reply = redisCommandArgv(one->link, argc, argv, NULL);
-    assert_non_null(reply);
-    if (reply->type == REDIS_REPLY_ERROR)
-        fail_msg("%s on %s: %s", operation, key, reply->str);
-    assert_string_equal(reply->element[0]->str, answer);
-    return reply;
-}
-
 static void acquire(world *one, const char *key, const char *handle, const char *mode,
                     const char *answer) {
     const char *words[] = {handle, "1", "0", mode, "1", "30000", "fair", "0", "", "", "", NULL};
-    freeReplyObject(run(one, key, "acquire", answer, words));
+    world_expect(world_run(one, key, "acquire", words), answer);
 }
 
 static void force(world *one, const char *key) {
     const char *words[] = {"", NULL};
-    freeReplyObject(run(one, key, "force", "forced", words));
+    world_expect(world_run(one, key, "force", words), "forced");
 }
 
 /* Every key of the lock is used: a reader and a writer wait. */
@@ -162,9 +108,9 @@ static void messages_go_to_the_client_under_the_locks_prefix(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_keys_of_a_lock_share_a_slot_whatever_its_name, begin,
-                                        end),
+                                        world_end),
         cmocka_unit_test_setup_teardown(messages_go_to_the_client_under_the_locks_prefix, begin,
-                                        end),
+                                        world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

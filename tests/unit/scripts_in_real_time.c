@@ -2,17 +2,9 @@
  * The scripts as they are shipped, on the server's own clock: what the other tests show with a
  * clock that they move happens by itself here. Tests wait for conditions, a minute at most.
  */
-#include "lk_scripts.h"
-#include "server.h"
+#include "scripts_world.h"
 
-#include <hiredis/hiredis.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define A "0000000000000000000000000000000a-000000000001"
 #define B "0000000000000000000000000000000b-000000000001"
@@ -22,52 +14,15 @@
 
 enum { WAIT_MOST_S = 60 };
 
-typedef struct {
-    test_server *server;
-    redisContext *link;
-} world;
+static const char key[] = "lk:{x}";
 
 static int begin(void **state) {
-    static world one;
-    one.server = test_server_start(test_server_any(), NULL);
-    one.link = one.server ? redisConnectUnix(test_server_socket(one.server)) : NULL;
-    *state = &one;
-    return one.link && !one.link->err ? 0 : -1;
-}
-
-static int end(void **state) {
-    world *one = *state;
-    redisFree(one->link);
-    test_server_stop(one->server);
-    return 0;
-}
-
-static const char *text_of(const char *operation) {
-    for (size_t i = 0; i < sizeof lki_scripts / sizeof *lki_scripts; i++)
-        if (strcmp(lki_scripts[i].name, operation) == 0)
-            return lki_scripts[i].text;
-    fail_msg("there is no operation %s", operation);
-    return NULL;
-}
-
-/* Runs an operation on the lock x; `words` are its arguments, ended by NULL. */
-static redisReply *run(world *one, const char *operation, const char *const *words) {
-    const char *argv[32] = {"EVAL",     text_of(operation), "4",       "lk:{x}",
-                            "lk:{x}:d", "lk:{x}:r",         "lk:{x}:w"};
-    int argc = 7;
-    while (*words)
-        argv[argc++] = *words++;
-    redisReply *reply = redisCommandArgv(one->link, argc, argv, NULL);
-    assert_non_null(reply);
-    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
-    return reply;
+    return world_begin(state, NULL);
 }
 
 static void acquire(world *one, const char *handle, const char *mode, const char *answer) {
     const char *words[] = {handle, "1", "0", mode, "1", LEASE_MS, "fair", "0", "", "", "", NULL};
-    redisReply *reply = run(one, "acquire", words);
-    assert_string_equal(reply->element[0]->str, answer);
-    freeReplyObject(reply);
+    world_expect(world_run(one, key, "acquire", words), answer);
 }
 
 static long long command_integer(world *one, const char *command) {
@@ -111,7 +66,7 @@ static void dead_readers_leave_no_key(void **state) {
 /* Where the server has no timers it is the first waiter's renewal that finds what has run out. */
 static bool b_is_granted_an_abandoned_lock(world *one) {
     const char *words[] = {B, "0", "1", LEASE_MS, NULL};
-    redisReply *reply = run(one, "renew", words);
+    redisReply *reply = world_run(one, key, "renew", words);
     redisReply *entry = reply->element[2];
     bool granted = strcmp(entry->element[0]->str, "granted") == 0;
     if (granted)
@@ -124,7 +79,7 @@ static bool b_is_granted_an_abandoned_lock(world *one) {
 
 static bool a_can_be_granted_again(world *one) {
     const char *words[] = {A, "2", "0", "write", "0", LEASE_MS, "fair", "0", "", "", "", NULL};
-    redisReply *reply = run(one, "acquire", words);
+    redisReply *reply = world_run(one, key, "acquire", words);
     bool granted = strcmp(reply->element[0]->str, "granted") == 0;
     freeReplyObject(reply);
     return granted;
@@ -152,13 +107,13 @@ static void the_server_can_lose_its_scripts_and_expire_all_the_same(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_dead_reader_leaves_no_key, begin, end),
-        cmocka_unit_test_setup_teardown(dead_readers_leave_no_key, begin, end),
-        cmocka_unit_test_setup_teardown(a_dead_writer_is_found_by_who_asks_next, begin, end),
+        cmocka_unit_test_setup_teardown(a_dead_reader_leaves_no_key, begin, world_end),
+        cmocka_unit_test_setup_teardown(dead_readers_leave_no_key, begin, world_end),
+        cmocka_unit_test_setup_teardown(a_dead_writer_is_found_by_who_asks_next, begin, world_end),
         cmocka_unit_test_setup_teardown(a_dead_writer_is_followed_by_its_waiter_and_leaves_the_mark,
-                                        begin, end),
+                                        begin, world_end),
         cmocka_unit_test_setup_teardown(the_server_can_lose_its_scripts_and_expire_all_the_same,
-                                        begin, end),
+                                        begin, world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+/* A server of a test's own, and the scripts as they are shipped run on it. */
+#ifndef SCRIPTS_WORLD_H
+#define SCRIPTS_WORLD_H
+
+#include "lk_scripts.h"
+#include "server.h"
+
+#include <hiredis/hiredis.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    test_server *server;
+    redisContext *link;
+} world;
+
+enum { WORLD_KEY_MOST = 600 };
+
+/* `options` as those of test_server_start. 0, or -1 when there is no server. */
+static inline int world_begin(void **state, const char *const *options) {
+    static world one;
+    one.server = test_server_start(test_server_any(), options);
+    one.link = one.server ? redisConnectUnix(test_server_socket(one.server)) : NULL;
+    *state = &one;
+    return one.link && !one.link->err ? 0 : -1;
+}
+
+static inline int world_end(void **state) {
+    world *one = *state;
+    redisFree(one->link);
+    test_server_stop(one->server);
+    return 0;
+}
+
+static inline const char *world_text_of(const char *operation) {
+    for (size_t i = 0; i < sizeof lki_scripts / sizeof *lki_scripts; i++)
+        if (strcmp(lki_scripts[i].name, operation) == 0)
+            return lki_scripts[i].text;
+    fail_msg("there is no operation %s", operation);
+    return NULL;
+}
+
+/* Runs an operation on the lock whose first key is `key`; `words` are ended by NULL. */
+static inline redisReply *world_run(world *one, const char *key, const char *operation,
+                                    const char *const *words) {
+    static const char suffixes[] = "drw";
+    char others[3][WORLD_KEY_MOST];
+    const char *argv[32] = {"EVAL", world_text_of(operation), "4", key};
+    int argc = 4;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(others[i], sizeof others[i], "%s:%c", key, suffixes[i]);
+        argv[argc++] = others[i];
+    }
+    while (*words)
+        argv[argc++] = *words++;
+    redisReply *reply = redisCommandArgv(one->link, argc, argv, NULL);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%s on %s: %s", operation, key, reply->str);
+    return reply;
+}
+
+static inline void world_expect(redisReply *reply, const char *answer) {
+    assert_string_equal(reply->element[0]->str, answer);
+    freeReplyObject(reply);
+}
+
+#endif
