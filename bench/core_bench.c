@@ -4,6 +4,7 @@
  * lock's time, which goes by a µs with each operation.
  */
 #include "core.h"
+#include "plain_allocator.h"
 #include "words.h"
 
 #include <inttypes.h>
@@ -18,18 +19,6 @@ enum { LEASE_MS = 30000, MANY = 10000 };
 #define START_US UINT64_C(1700000000000000)
 
 static const char who[] = "4242 db1 billing";
-
-static void *allocate(size_t size, void *context) {
-    (void)context;
-    return malloc(size);
-}
-
-static void release(void *memory, void *context) {
-    (void)context;
-    free(memory);
-}
-
-static const lki_allocator plain = {allocate, release, NULL};
 
 static uint64_t read_clock_ns(clockid_t clock) {
     struct timespec now;
@@ -78,7 +67,7 @@ typedef struct {
 } bench;
 
 static bench bench_new(void) {
-    bench b = {lki_lock_new(&plain), START_US, 0};
+    bench b = {lki_lock_new(&plain_allocator), START_US, 0};
     demand(b.lock, "memory ran out");
     return b;
 }

@@ -1,5 +1,6 @@
 /* The form of the lock that is protocol/core, in this process; see form.h. */
 #include "form_private.h"
+#include "plain_allocator.h"
 #include "words.h"
 
 #include <assert.h>
@@ -30,16 +31,6 @@ static const char *const op_names[] = {
 
 /* Locks. */
 
-static void *allocate(size_t size, void *context) {
-    (void)context;
-    return malloc(size);
-}
-
-static void release(void *memory, void *context) {
-    (void)context;
-    free(memory);
-}
-
 static void drop(core_form *core, size_t at) {
     lki_lock_free(core->locks[at].lock);
     free(core->locks[at].name);
@@ -53,7 +44,6 @@ static void drop_expired(core_form *core, uint64_t now_us) {
 }
 
 static lki_lock *find_or_add(core_form *core, lki_text name) {
-    static const lki_allocator plain = {allocate, release, NULL};
     for (size_t i = 0; i < core->count; i++)
         if (core->locks[i].length == name.length &&
             memcmp(core->locks[i].name, name.bytes, name.length) == 0)
@@ -62,7 +52,7 @@ static lki_lock *find_or_add(core_form *core, lki_text name) {
     core->locks[core->count] = (named_lock){
         .name = test_copy(name.bytes, name.length),
         .length = name.length,
-        .lock = lki_lock_new(&plain),
+        .lock = lki_lock_new(&plain_allocator),
     };
     if (!core->locks[core->count].lock)
         abort();

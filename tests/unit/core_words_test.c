@@ -1,5 +1,6 @@
 /* Arguments, errors and replies in words: SPEC 10. */
 #include "core_transcript.h"
+#include "plain_allocator.h"
 
 #define A "0123456789abcdef0123456789abcdef-000000000001"
 #define B "0123456789abcdef0123456789abcdef-00000000000b"
@@ -8,25 +9,14 @@
 
 static const uint64_t now_us = UINT64_C(1700000000000000);
 
-static void *allocate(size_t size, void *context) {
-    (void)context;
-    return malloc(size);
-}
-
-static void release(void *memory, void *context) {
-    (void)context;
-    free(memory);
-}
-
 typedef struct {
     lki_lock *lock;
     transcript said;
 } conversation;
 
 static int set_up(void **state) {
-    static const lki_allocator plain = {allocate, release, NULL};
     conversation *c = calloc(1, sizeof *c);
-    c->lock = lki_lock_new(&plain);
+    c->lock = lki_lock_new(&plain_allocator);
     *state = c;
     return c->lock ? 0 : -1;
 }
