@@ -1,7 +1,9 @@
-# The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS.
+# The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS; PREFIX
+# and DESTDIR for install.
 BUILD ?= build
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
+PREFIX ?= /usr/local
 
 # make's own default of CC is not a choice of the user's.
 ifneq ($(origin CC),default)
@@ -12,10 +14,14 @@ configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all test test-asan test-tsan bench fuzz format clean help packages
+.PHONY: all install test test-asan test-tsan bench fuzz format clean help packages
 
 all: ## build into build/
 	$(call build,$(BUILD),)
+
+install: ## install the library into PREFIX (/usr/local), below DESTDIR
+	$(call build,$(BUILD),)
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 
 test: packages ## install missing packages, build, run all tests
 	$(call build,$(BUILD),)

@@ -1,0 +1,420 @@
+/*
+ * latchkey: reader-writer locks by name, for programs on many machines, on one Redis or Valkey
+ * server.
+ *
+ * Limits first.
+ *
+ * - Threads that share a handle (lk_lock) are one holder and do not exclude each other. To keep
+ * threads apart, give each its own handle of the same name.
+ * - A hold is a lease. It is renewed for you while the server can be reached; when it cannot, the
+ * hold runs out, on your clock before it does on the server's, and the handle is lost: lk_valid()
+ * says false, on_lost is called. Work that must not happen without the lock checks lk_valid(), or
+ * hands lk_fence() to whoever stores the result.
+ * - The lock is as durable as the server. One that loses its data loses the locks in it.
+ * docs/GUARANTEES.md has the whole list.
+ * - Nothing here may be called from a signal handler. A child of fork() opens a client of its own:
+ * every call on its parent's says LK_INVALID there, and lk_close() only closes its copies of the
+ * descriptors.
+ *
+ * Every function may be called from any thread, at any time, unless it says otherwise. Functions
+ * that fail return a status and leave a sentence in lk_last_error(); their outputs are untouched
+ * then. In every struct of options a field of zero means its default: start from `= {0}`.
+ *
+ *     lk_client *client;
+ *     lk_lock *lock;
+ *     if (lk_open(NULL, NULL, &client) || lk_lock_new(client, "order:42", NULL, &lock))
+ *         errx(1, "%s", lk_last_error());
+ *     if (lk_wrlock(lock) == LK_OK) {
+ *         ...
+ *         lk_wrunlock(lock);
+ *     }
+ *     lk_lock_free(lock);
+ *     lk_close(client);
+ */
+#ifndef LATCHKEY_H
+#define LATCHKEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LK_API __attribute__((visibility("default")))
+#else
+#define LK_API
+#endif
+
+/* ------------------------------------------------------------------------------------------------
+ * status */
+
+/* Every status: its code, and what it means in a few words. lk_last_error() says more. */
+#define LK_STATUSES(X)                                                               \
+    X(LK_OK, "done")                                                                 \
+    X(LK_BUSY, "others hold the lock or wait for it")                                \
+    X(LK_TIMEOUT, "the wait was over before the lock was free")                      \
+    X(LK_CANCELED, "canceled by another call")                                       \
+    X(LK_NOT_HELD, "this handle does not hold the lock so")                          \
+    X(LK_LOST, "the hold was lost before it was given back")                         \
+    X(LK_DEADLOCK, "another holder waits to upgrade already; give up the read hold") \
+    X(LK_UNAVAILABLE, "the server cannot be reached, or cannot serve locks now")     \
+    X(LK_DENIED, "the server does not permit it")                                    \
+    X(LK_UNSUPPORTED, "this server or this build cannot do it")                      \
+    X(LK_INVALID, "an argument, or the call at this point, is not valid")            \
+    X(LK_NOMEM, "out of memory, threads or descriptors")                             \
+    X(LK_INTERNAL, "a fault in latchkey, or an answer that it cannot read")
+
+#define LK_STATUS_CODE(code, text) code,
+typedef enum { LK_STATUSES(LK_STATUS_CODE) } lk_status;
+#undef LK_STATUS_CODE
+
+/* "LK_BUSY"; never NULL, also for a number that is no status. Needs no freeing. */
+LK_API const char *lk_status_name(lk_status);
+
+/* The few words above; never NULL. Needs no freeing. */
+LK_API const char *lk_status_text(lk_status);
+
+/*
+ * A sentence about the last call of this thread that failed: what, which lock, which server, what
+ * to do about it. In a callback, about the operation that it reports. Never NULL, "" before the
+ * first failure; never has a password in it. Good until the next call of this thread.
+ */
+LK_API const char *lk_last_error(void);
+
+/* "0.1.0": the version of the library that runs. Needs no freeing. */
+LK_API const char *lk_version(void);
+
+/* ------------------------------------------------------------------------------------------------
+ * client */
+
+/* A connection to where the locks are; many threads and many locks share one. */
+typedef struct lk_client lk_client;
+
+/* One handle on one lock: it holds, waits, and loses. */
+typedef struct lk_lock lk_lock;
+
+typedef enum { LK_READ, LK_WRITE } lk_mode;
+
+/* Who comes next. A lock has the policy of the request that found it free. */
+typedef enum {
+    LK_FAIR,       /* strictly in the order of asking */
+    LK_PHASE_FAIR, /* all waiting readers, then one writer, and so on: a reader waits for one writer
+                      at most */
+    LK_PREFER_WRITER, /* readers only while no writer waits */
+    LK_PREFER_READER  /* writers only while no reader holds or waits */
+} lk_policy;
+
+typedef enum { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARNING, LK_LOG_ERROR } lk_log_level;
+
+/* A line without a line feed. On the client's callback thread; see lk_done_fn. */
+typedef void lk_log_fn(lk_log_level, const char *line, void *arg);
+
+typedef struct {
+    const char
+        *app; /* who you are, as others see it in lk_inspect, up to 128 bytes; the program's name */
+    const char *prefix;         /* of all keys in the server, 1 to 64 bytes, no braces; "lk" */
+    int64_t connect_timeout_ms; /* for one attempt to connect, all of it; 5000 */
+    int64_t command_timeout_ms; /* how long the server may be silent or away before calls give up;
+                                   5000 */
+    int min_replicas;           /* not yet: anything but 0 is LK_UNSUPPORTED */
+    int64_t replica_timeout_ms; /* not yet */
+    const char *tls_ca;         /* file or folder of certificates to trust; the system's */
+    const char *tls_cert;       /* file with the client's certificate and its chain; none */
+    const char *tls_key;        /* file with its key; that of tls_cert */
+    const char
+        *tls_server_name; /* the name that the server's certificate must have; the URL's host */
+    lk_log_fn *log;       /* NULL: nothing is logged */
+    void *log_arg;
+    void *reserved[8]; /* zero */
+} lk_client_options;
+
+/*
+ * Opens a client: reads the URL, connects, and makes sure that the server can serve locks.
+ *
+ *   local:                                       a private server for this user on this machine,
+ * started on first use redis://[[user]:password@]host[:port][/db]   TCP; port 6379, db 0; [::1] for
+ * IPv6 rediss://...                                 the same with TLS; chain and host name are
+ * verified unix:///path/of/socket[?db=n]                also unix://[user]:password@/path
+ *
+ * `valkey` works wherever `redis` stands. Bytes of user, password and path may be written as %41. A
+ * password may also come from the environment, LATCHKEY_PASSWORD, which is where it belongs: a URL
+ * on a command line is seen by all.
+ *
+ * url: NULL means $LATCHKEY_URL, or if that is not set, local:. options: NULL means all defaults.
+ * Both are copied. *out is yours, end it with lk_close().
+ *
+ * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
+ * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
+ * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
+ * does not have, or a server older than 6.2 · LK_NOMEM.
+ *
+ * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread.
+ */
+LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
+
+/*
+ * Ends a client: calls that wait return LK_CANCELED, callbacks not yet called are called with it,
+ * everything that its handles hold is given back, and its threads end. Its handles stay valid
+ * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
+ * fine.
+ *
+ * Blocks while callbacks run, and for command_timeout_ms at most while the server does not answer;
+ * what could not be given back then runs out with its lease. Refused (and logged) inside a
+ * callback. After fork() in the child it only closes descriptors.
+ */
+LK_API void lk_close(lk_client *);
+
+/* ------------------------------------------------------------------------------------------------
+ * handles */
+
+/*
+ * The handle's hold was lost: it ran out unrenewed, the server says it is gone, or somebody forced
+ * it. Called once for each loss, on the client's callback thread, as lk_done_fn.
+ */
+typedef void lk_lost_fn(lk_lock *, void *arg);
+
+typedef struct {
+    int64_t lease_ms;  /* how long a hold lasts without renewal, 100 to 86,400,000; 30000 */
+    lk_policy policy;  /* if this request is the one that finds the lock free; LK_FAIR */
+    const char *group; /* of its reads: readers of one group share, groups exclude each other; up to
+                          64 bytes; "" */
+    const char *owner; /* handles of one owner never exclude each other; 1 to 128 bytes; the handle
+                          itself */
+    bool manual_renew; /* holds are renewed by lk_renew() alone; false */
+    lk_lost_fn *on_lost; /* NULL: nobody is told */
+    void *on_lost_arg;
+    void *reserved[8]; /* zero */
+} lk_lock_options;
+
+/*
+ * Makes a handle on the lock called `name`: 1 to 512 bytes, by habit <type>:<id>. Nothing is asked
+ * of the server. options: NULL means all defaults. Both are copied. *out is yours, free it with
+ * lk_lock_free().
+ *
+ * LK_OK · LK_INVALID: an argument, and which · LK_NOMEM. Never blocks.
+ */
+LK_API lk_status lk_lock_new(lk_client *, const char *name, const lk_lock_options *options,
+                             lk_lock **out);
+
+/*
+ * Frees a handle. What it holds is given back, without waiting for the server's answer. Calls that
+ * still wait on it return LK_CANCELED, callbacks of its operations that have not been called yet
+ * are called before this returns (unless this is called in a callback: then after it), on_lost is
+ * not called any more. NULL is fine.
+ */
+LK_API void lk_lock_free(lk_lock *);
+
+/* ------------------------------------------------------------------------------------------------
+ * taking */
+
+/*
+ * Takes a read or a write hold. Holds nest: each is given back by an unlock of its own kind. A
+ * holder's further reads are granted at once, also inside its writes; a write on top of reads is an
+ * upgrade, granted when no other owner holds, before everybody who waits.
+ *
+ *   lk_rdlock, lk_wrlock             wait as long as it takes
+ *   lk_tryrdlock, lk_trywrlock       do not wait
+ *   lk_timedrdlock, lk_timedwrlock   wait for wait_ms at most, from the call; 0: do not wait
+ *
+ * LK_OK: held · LK_BUSY: not free (the try calls, and wait_ms 0) · LK_TIMEOUT: wait_ms are over;
+ * this call left nothing behind · LK_CANCELED: lk_cancel(), lk_lock_free() or lk_close() meanwhile
+ * · LK_DEADLOCK: an upgrade while another holder's upgrade waits; neither could ever have it; give
+ * up the read hold and start again · LK_LOST: the handle has lost a hold; unlock it first, once for
+ * each time it was taken · LK_UNAVAILABLE: the server could not be reached for command_timeout_ms,
+ * or not before wait_ms were over; the call holds nothing, and what the server may have granted is
+ * taken back in the background · LK_DENIED · LK_UNSUPPORTED · LK_INVALID: wait_ms below 0, or the
+ * name is that of something else in the server, or taken 65,535 times already · LK_NOMEM ·
+ * LK_INTERNAL.
+ *
+ * Block: as said, and beyond wait_ms as long as the server needs to answer, command_timeout_ms at
+ * most. A shortage shorter than that (a restart, a cut connection) is waited out. Refused
+ * (LK_INVALID) inside a callback.
+ */
+LK_API lk_status lk_rdlock(lk_lock *);
+LK_API lk_status lk_tryrdlock(lk_lock *);
+LK_API lk_status lk_timedrdlock(lk_lock *, int64_t wait_ms);
+LK_API lk_status lk_wrlock(lk_lock *);
+LK_API lk_status lk_trywrlock(lk_lock *);
+LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
+
+/*
+ * Gives back one read or one write hold. If others wait, the lock is theirs when the server has
+ * answered.
+ *
+ * LK_OK · LK_NOT_HELD: nothing of that kind to give back; nothing changed · LK_LOST: it was lost
+ * before; this unlock counts, and after the last one the handle can be used again · LK_UNAVAILABLE:
+ * the server did not answer in time; the hold is gone as far as the caller is concerned, and given
+ * back in the background · LK_DENIED · LK_INVALID · LK_NOMEM: nothing changed · LK_INTERNAL.
+ *
+ * Block for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
+ * unless lost.
+ */
+LK_API lk_status lk_rdunlock(lk_lock *);
+LK_API lk_status lk_wrunlock(lk_lock *);
+
+/*
+ * Turns one write hold into a read hold, at one instant: nobody writes in between, and readers who
+ * wait may come in.
+ *
+ * LK_OK · LK_NOT_HELD: no write hold · LK_LOST: it was lost; the hold still wants its lk_wrunlock()
+ * · LK_UNAVAILABLE: no answer in time: the hold counts as a read from now on, and the server is
+ * told in the background · LK_DENIED · LK_INVALID · LK_NOMEM · LK_INTERNAL. Blocks for a round
+ * trip. Refused (LK_INVALID) inside a callback.
+ */
+LK_API lk_status lk_downgrade(lk_lock *);
+
+/*
+ * Renews the hold by hand, for lease_ms from now (0: the handle's lease), never to an earlier end
+ * than it had.
+ *
+ * LK_OK · LK_NOT_HELD · LK_LOST: the server says it is gone, or it ran out · LK_UNAVAILABLE: not
+ * known whether it was renewed; lk_remaining_ms() says what is sure · LK_DENIED · LK_INVALID:
+ * lease_ms · LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most. Refused
+ * (LK_INVALID) inside a callback.
+ */
+LK_API lk_status lk_renew(lk_lock *, int64_t lease_ms);
+
+/*
+ * Calls that wait for this handle, and async acquires that do, end with LK_CANCELED, unless they
+ * are granted in that very moment. Holds stay. LK_OK, also if nothing waited · LK_INVALID. Does not
+ * wait for them; never blocks; may be called inside a callback.
+ */
+LK_API lk_status lk_cancel(lk_lock *);
+
+/* ------------------------------------------------------------------------------------------------
+ * asking */
+
+/* Whether the handle surely holds the lock, by this machine's clock, at this instant. Never blocks;
+ * false for NULL. */
+LK_API bool lk_valid(const lk_lock *);
+
+/* For how long it surely will, without further renewal; 0 when it does not. Never blocks. */
+LK_API int64_t lk_remaining_ms(const lk_lock *);
+
+/*
+ * The fencing token of the hold: above that of every earlier write hold of this lock, and of every
+ * read hold that one of those ended. A store that keeps the greatest it has seen, and refuses
+ * smaller ones, is safe from a holder that lost the lock and does not know it yet. It stays
+ * readable when the hold is lost, until that is unlocked. 0 when nothing is held. Below 2^53. Never
+ * blocks.
+ */
+LK_API uint64_t lk_fence(const lk_lock *);
+
+/*
+ * Whether, when this hold was granted, a writer had died or lost the lock while it held it, and no
+ * writer has given it back in good order since: what the lock protects may be half written. Never
+ * blocks.
+ */
+LK_API bool lk_abandoned(const lk_lock *);
+
+/*
+ * Who the handle acts for: the owner of its options, or the text of the handle itself. Another
+ * handle, also in another process, that is made with this owner is never excluded by this one. Good
+ * as long as the handle; NULL for NULL.
+ */
+LK_API const char *lk_owner(const lk_lock *);
+
+/* ------------------------------------------------------------------------------------------------
+ * async */
+
+/*
+ * The operation is over, with this status. Called exactly once, on the client's callback thread,
+ * where all callbacks of a client run, one after the other, without any lock of the library's: it
+ * may take its time, and use every call here but lk_close() and those that block. It may free the
+ * handle.
+ */
+typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
+
+/*
+ * Begins to take (wait_ms < 0: as long as it takes, 0: without waiting) or to give back a hold.
+ * LK_OK: `done` will be called, with one of the statuses of the calls above. Anything else: it will
+ * not; LK_INVALID: an argument · LK_NOMEM. Operations of one handle are done in the order in which
+ * they were begun, where one has to wait for the other. `done` may be NULL. Never block.
+ */
+LK_API lk_status lk_acquire_async(lk_lock *, lk_mode, int64_t wait_ms, lk_done_fn *done, void *arg);
+LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *arg);
+
+/* ------------------------------------------------------------------------------------------------
+ * seeing */
+
+typedef struct {
+    const char *handle, *owner, *group;
+    const char *app, *host; /* "" if unknown */
+    int64_t pid;            /* 0 if unknown */
+    unsigned reads, writes;
+    int64_t left_ms; /* of its lease */
+    int64_t held_ms;
+    uint64_t fence;
+    bool provisional; /* granted by hand-over, and not claimed yet */
+} lk_holder_info;
+
+typedef struct {
+    const char *handle, *owner, *group;
+    const char *app, *host;
+    int64_t pid;
+    lk_mode mode;
+    bool upgrade; /* it holds reads, and waits before everyone */
+    int64_t waited_ms;
+    int64_t left_ms; /* until it counts as dead */
+} lk_waiter_info;
+
+/* A lock as it was at one instant. */
+typedef struct {
+    const char *name;
+    int64_t server_time_us;
+    lk_policy policy; /* LK_FAIR when nobody holds */
+    uint64_t fence;   /* the last one given out, 0 if nobody knows any more */
+    bool abandoned;
+    size_t holder_total, waiter_total;
+    const lk_holder_info *holders; /* by the end of their lease; the first 1000 */
+    size_t holder_count;
+    const lk_waiter_info *waiters; /* in the order in which they come next; the first 1000 */
+    size_t waiter_count;
+    void *reserved[4];
+} lk_info;
+
+/*
+ * What is known of a lock: who holds it, who waits. A lock that nobody uses is LK_OK with nobody in
+ * it. *out is yours, free it with lk_info_free(), which takes NULL.
+ *
+ * LK_OK · LK_INVALID: the name, or its key holds something else · LK_UNAVAILABLE · LK_DENIED ·
+ * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip. Refused (LK_INVALID) inside a
+ * callback.
+ */
+LK_API lk_status lk_inspect(lk_client *, const char *name, lk_info **out);
+LK_API void lk_info_free(lk_info *);
+
+/* One lock's name. Return false to hear no more. Called on the caller's thread, and may use every
+ * call here. */
+typedef bool lk_list_fn(const char *name, void *arg);
+
+/*
+ * Calls `each` with the name of every lock that somebody holds, waits for, or left abandoned,
+ * sorted by bytes, each once. pattern: of the name, as in fnmatch(3): *, ?, [a-z], \; NULL for all.
+ * Locks that come or go meanwhile may be there or not. The server is walked in small steps (SCAN),
+ * and is never stopped.
+ *
+ * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL.
+ * Blocks. Refused (LK_INVALID) inside a callback.
+ */
+LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, void *arg);
+
+/*
+ * Takes the holds of one owner (as lk_inspect shows it), or with NULL of all, away by force. Their
+ * programs are told (on_lost), and those who wait are granted. A writer that goes so leaves the
+ * lock abandoned. Waiters stay.
+ *
+ * LK_OK · LK_NOT_HELD: no such holder · LK_INVALID · LK_UNAVAILABLE: not known whether it happened
+ * · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip. Refused
+ * (LK_INVALID) inside a callback.
+ */
+LK_API lk_status lk_force_release(lk_client *, const char *name, const char *owner);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

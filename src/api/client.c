@@ -1,0 +1,33 @@
+/* lk_open and lk_close. */
+#include "client/client.h"
+#include "base/forked.h"
+
+#include <stdlib.h>
+
+lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out) {
+    lki_error error;
+    lk_client *client;
+    if (!out)
+        return lki_fail(LK_INVALID, "out is NULL");
+    if (!url)
+        url = getenv("LATCHKEY_URL");
+    if (lki_client_open(url && *url ? url : "local:", options, &client, &error) != LK_OK)
+        return lki_fail_with(&error);
+    *out = client;
+    return LK_OK;
+}
+
+void lk_close(lk_client *client) {
+    if (!client)
+        return;
+    if (client->forks != lki_fork_count()) {
+        lki_client_drop(client);
+    } else if (lki_callbacks_inside(&client->callbacks)) {
+        lki_fail(LK_INVALID, "lk_close inside a callback is refused");
+        pthread_mutex_lock(&client->monitor);
+        lki_log(client, LK_LOG_ERROR, "lk_close inside a callback is refused");
+        pthread_mutex_unlock(&client->monitor);
+    } else {
+        lki_client_close(client);
+    }
+}

@@ -1,0 +1,202 @@
+/* Handles, and the calls that block. */
+#include "api/enter.h"
+#include "base/clock.h"
+#include "base/forked.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+
+#include <inttypes.h>
+
+lk_status lk_lock_new(lk_client *client, const char *name, const lk_lock_options *options,
+                      lk_lock **out) {
+    lki_error error;
+    lk_lock *lock;
+    if (!name || !out)
+        return lki_fail(LK_INVALID, "%s is NULL", name ? "out" : "the lock's name");
+    lk_status status = lki_enter(client, LKI_NEVER_BLOCKS);
+    if (status != LK_OK)
+        return status;
+    status = lki_lock_new(client, name, options, &lock, &error);
+    lki_leave(client);
+    if (status != LK_OK)
+        return lki_fail_with(&error);
+    *out = lock;
+    return LK_OK;
+}
+
+void lk_lock_free(lk_lock *lock) {
+    if (!lock || lock->client->forks != lki_fork_count())
+        return;
+    lk_client *client = lock->client;
+    pthread_mutex_lock(&client->monitor);
+    lki_client_retain(client);
+    lki_lock_free(lock);
+    lki_client_release(client);
+}
+
+/* ------------------------------------------------------------------------------ blocking */
+
+/* One operation from begin to end on this thread. */
+static lk_status run(lk_lock *lock, const lki_operation *wanted) {
+    lk_status status = lki_enter_lock(lock, LKI_MAY_BLOCK);
+    if (status != LK_OK)
+        return status;
+    lk_client *client = lock->client;
+    lki_operation *op = lki_operation_new(lock, wanted->kind, wanted->mode);
+    if (op) {
+        op->wait = wanted->wait;
+        op->deadline_us = wanted->deadline_us;
+        op->lease_ms = wanted->lease_ms ? wanted->lease_ms : lock->lease_ms;
+        status = lki_operation_await(op);
+        if (status != LK_OK)
+            lki_fail_with(&op->result);
+        lki_operation_release(op);
+    } else {
+        status = lki_fail(LK_NOMEM, "lock \"%s\": out of memory", lock->name);
+    }
+    lki_leave(client);
+    return status;
+}
+
+static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
+    lki_operation wanted = {.kind = LKI_DO_ACQUIRE,
+                            .mode = mode,
+                            .wait = wait_ms != 0,
+                            .deadline_us =
+                                wait_ms > 0 ? lki_after_ms(lki_now_us(), wait_ms) : LKI_NEVER};
+    return run(lock, &wanted);
+}
+
+static lk_status take_in_time(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
+    if (wait_ms < 0)
+        return lki_fail(LK_INVALID, "wait_ms must not be below 0, and is %" PRId64, wait_ms);
+    return take(lock, mode, wait_ms);
+}
+
+lk_status lk_rdlock(lk_lock *lock) {
+    return take(lock, LK_READ, -1);
+}
+
+lk_status lk_tryrdlock(lk_lock *lock) {
+    return take(lock, LK_READ, 0);
+}
+
+lk_status lk_timedrdlock(lk_lock *lock, int64_t wait_ms) {
+    return take_in_time(lock, LK_READ, wait_ms);
+}
+
+lk_status lk_wrlock(lk_lock *lock) {
+    return take(lock, LK_WRITE, -1);
+}
+
+lk_status lk_trywrlock(lk_lock *lock) {
+    return take(lock, LK_WRITE, 0);
+}
+
+lk_status lk_timedwrlock(lk_lock *lock, int64_t wait_ms) {
+    return take_in_time(lock, LK_WRITE, wait_ms);
+}
+
+/* A lost hold is unlocked without asking anybody, so a callback may do that. */
+static bool unlock_lost(lk_lock *lock, lk_mode mode, lk_status *out) {
+    lk_client *client = lock ? lock->client : NULL;
+    if (!client || client->forks != lki_fork_count() || !lki_callbacks_inside(&client->callbacks) ||
+        lki_enter_lock(lock, LKI_NEVER_BLOCKS) != LK_OK)
+        return false;
+    bool can = lock->lost && !lock->asked && (mode == LK_WRITE ? lock->writes : lock->reads);
+    if (can) {
+        lki_hold_given_back(lock, mode);
+        *out = lki_fail(LK_LOST, "lock \"%s\": %s", lock->name, lk_status_text(LK_LOST));
+    }
+    lki_leave(client);
+    return can;
+}
+
+static lk_status give(lk_lock *lock, lk_mode mode) {
+    lki_operation wanted = {.kind = LKI_DO_RELEASE, .mode = mode, .deadline_us = LKI_NEVER};
+    lk_status status;
+    return unlock_lost(lock, mode, &status) ? status : run(lock, &wanted);
+}
+
+lk_status lk_rdunlock(lk_lock *lock) {
+    return give(lock, LK_READ);
+}
+
+lk_status lk_wrunlock(lk_lock *lock) {
+    return give(lock, LK_WRITE);
+}
+
+lk_status lk_downgrade(lk_lock *lock) {
+    lki_operation wanted = {.kind = LKI_DO_CONVERT, .mode = LK_READ, .deadline_us = LKI_NEVER};
+    return run(lock, &wanted);
+}
+
+lk_status lk_renew(lk_lock *lock, int64_t lease_ms) {
+    lki_operation wanted = {
+        .kind = LKI_DO_RENEW, .mode = LK_READ, .deadline_us = LKI_NEVER, .lease_ms = lease_ms};
+    if (lease_ms && (lease_ms < 100 || lease_ms > 86400000))
+        return lki_fail(LK_INVALID, "lease_ms must be 100 to 86400000, and is %" PRId64, lease_ms);
+    return run(lock, &wanted);
+}
+
+lk_status lk_cancel(lk_lock *lock) {
+    lk_status status = lki_enter_lock(lock, LKI_NEVER_BLOCKS);
+    if (status != LK_OK)
+        return status;
+    lki_lock_cancel(lock);
+    lki_server_push(lock->server);
+    lki_leave(lock->client);
+    return LK_OK;
+}
+
+/* ------------------------------------------------------------------------------ async */
+
+static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
+    lki_error error;
+    lk_status status = lki_enter_lock(lock, LKI_NEVER_BLOCKS);
+    if (status != LK_OK)
+        return status;
+    lk_client *client = lock->client;
+    lki_operation *op = NULL;
+    status = wanted->done ? lki_callbacks_start(&client->callbacks, &error) : LK_OK;
+    if (status == LK_OK && !(op = lki_operation_new(lock, wanted->kind, wanted->mode)))
+        status = lki_error_no_memory(&error);
+    if (op) {
+        op->wait = wanted->wait;
+        op->deadline_us = wanted->deadline_us;
+        op->done = wanted->done;
+        op->done_arg = wanted->done_arg;
+        lki_operation_begin(op);
+        lki_operation_release(op);
+        lki_server_push(lock->server);
+    } else {
+        lki_fail_with(&error);
+    }
+    lki_leave(client);
+    return status;
+}
+
+static bool is_mode(lk_mode mode) {
+    return mode == LK_READ || mode == LK_WRITE;
+}
+
+lk_status lk_acquire_async(lk_lock *lock, lk_mode mode, int64_t wait_ms, lk_done_fn *done,
+                           void *arg) {
+    lki_operation wanted = {.kind = LKI_DO_ACQUIRE,
+                            .mode = mode,
+                            .wait = wait_ms != 0,
+                            .deadline_us =
+                                wait_ms > 0 ? lki_after_ms(lki_now_us(), wait_ms) : LKI_NEVER,
+                            .done = done,
+                            .done_arg = arg};
+    return is_mode(mode) ? begin(lock, &wanted) : lki_fail(LK_INVALID, "mode is none");
+}
+
+lk_status lk_release_async(lk_lock *lock, lk_mode mode, lk_done_fn *done, void *arg) {
+    lki_operation wanted = {.kind = LKI_DO_RELEASE,
+                            .mode = mode,
+                            .deadline_us = LKI_NEVER,
+                            .done = done,
+                            .done_arg = arg};
+    return is_mode(mode) ? begin(lock, &wanted) : lki_fail(LK_INVALID, "mode is none");
+}

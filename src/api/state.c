@@ -1,0 +1,56 @@
+/* What a handle knows of itself: asked of nobody else, at any time. */
+#include "base/clock.h"
+#include "base/forked.h"
+#include "lock/hold.h"
+#include "lock/lock.h"
+
+/* NULL: there is nothing to look at. Otherwise the monitor is held. */
+static lk_client *look(const lk_lock *lock) {
+    if (!lock || lock->client->forks != lki_fork_count())
+        return NULL;
+    pthread_mutex_lock(&lock->client->monitor);
+    return lock->client;
+}
+
+int64_t lk_remaining_ms(const lk_lock *lock) {
+    lk_client *client = look(lock);
+    int64_t left_us = 0;
+    if (!client)
+        return 0;
+    if (!client->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock))
+        left_us = lock->deadline_us - lki_now_us();
+    pthread_mutex_unlock(&client->monitor);
+    return left_us > 0 ? left_us / 1000 : 0;
+}
+
+bool lk_valid(const lk_lock *lock) {
+    lk_client *client = look(lock);
+    if (!client)
+        return false;
+    bool valid = !client->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock) &&
+                 lki_now_us() < lock->deadline_us;
+    pthread_mutex_unlock(&client->monitor);
+    return valid;
+}
+
+uint64_t lk_fence(const lk_lock *lock) {
+    lk_client *client = look(lock);
+    if (!client)
+        return 0;
+    uint64_t fence = lock->fence;
+    pthread_mutex_unlock(&client->monitor);
+    return fence;
+}
+
+bool lk_abandoned(const lk_lock *lock) {
+    lk_client *client = look(lock);
+    if (!client)
+        return false;
+    bool abandoned = lock->abandoned;
+    pthread_mutex_unlock(&client->monitor);
+    return abandoned;
+}
+
+const char *lk_owner(const lk_lock *lock) {
+    return lock ? lock->owner : NULL;
+}

@@ -1,0 +1,13 @@
+/* See thread.h. */
+#include "base/thread.h"
+
+#include <signal.h>
+
+bool lki_thread_start(pthread_t *thread, void *(*run)(void *), void *context) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+}

@@ -1,0 +1,111 @@
+/* See call.h. */
+#include "client/call.h"
+
+#include "base/clock.h"
+#include "net/fault.h"
+
+#include <stdio.h>
+
+enum { RETRY_MS = 50 };
+
+static void finish(lki_call *call, lk_status status, const char *text) {
+    if (status != LK_OK)
+        lki_error_set(&call->error, status, "%s on %s: %s", call->what,
+                      call->server->client->topology->shown, text);
+    call->error.status = status;
+    call->is_answered = true;
+}
+
+static void refused(lki_call *call, const char *text) {
+    lki_fault fault = lki_fault_read(text);
+    char sentence[LKI_ERROR_MOST];
+    snprintf(sentence, sizeof sentence, "%s; %s", text, fault.advice);
+    if (fault.kind == LKI_FAULT_NO_SCRIPT && call->script >= 0) {
+        call->server->script_missing[call->script] = true;
+    } else if (fault.kind == LKI_FAULT_LATER) {
+        lki_error_set(&call->server->commands.why, fault.status, "%s", text);
+        call->retry_us = lki_after_ms(lki_now_us(), RETRY_MS);
+    } else {
+        finish(call, fault.status, sentence);
+    }
+}
+
+static void completed(lki_request *request, const redisReply *reply) {
+    lki_call *call = (lki_call *)(void *)request;
+    call->asked = false;
+    if (!reply) {
+        if (call->once)
+            finish(call, LK_UNAVAILABLE,
+                   "the connection was lost before the answer; whether it happened is not known");
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        refused(call, reply->str);
+    } else {
+        lki_error error = {.text = ""};
+        lk_status status = call->answered(call, reply, &error);
+        finish(call, status, error.text);
+    }
+    call->caller.done = true;
+    lki_caller_notify(&call->caller);
+}
+
+static void ask(lki_call *call, int64_t now_us) {
+    lki_link *link = &call->server->commands.link;
+    bool text = call->script >= 0 && lki_server_lacks(call->server, (lki_script_id)call->script);
+    call->encode(call, lki_link_begin(link), text);
+    call->request.complete = completed;
+    if (lki_link_commit(link, &call->request, now_us) == LK_OK)
+        call->asked = true;
+    else
+        finish(call, LK_NOMEM, lk_status_text(LK_NOMEM));
+}
+
+static int64_t earlier(int64_t a_us, int64_t b_us) {
+    return a_us < b_us ? a_us : b_us;
+}
+
+static void give_up(lki_call *call) {
+    const lki_line *line = &call->server->commands;
+    finish(call, LK_UNAVAILABLE,
+           *line->why.text ? line->why.text : "the server did not answer in time");
+}
+
+/* While the request is on the way the call must stay: its memory is the caller's. */
+static void await(lki_call *call, int64_t give_up_us) {
+    lki_link *link = &call->server->commands.link;
+    lk_client *client = call->server->client;
+    call->caller.done = false;
+    if (call->asked) {
+        /* It is the keeper who ends a connection that says nothing, and the wait with it. */
+        lki_keeper_wake_by(
+            client, lki_after_ms(call->request.sent_us, client->settings.command_timeout_ms));
+        lki_link_wait(link, &call->caller, LKI_NEVER);
+    } else {
+        lki_caller_sleep(&call->caller, &client->monitor,
+                         earlier(give_up_us, lki_after_ms(lki_now_us(), RETRY_MS)));
+    }
+}
+
+lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
+    lk_client *client = server->client;
+    int64_t give_up_us = lki_after_ms(lki_now_us(), client->settings.command_timeout_ms);
+    call->server = server;
+    lki_caller_init(&call->caller);
+    client->calls++;
+    while (!call->is_answered) {
+        int64_t now_us = lki_now_us();
+        if (client->closing && !call->asked)
+            finish(call, LK_CANCELED, lk_status_text(LK_CANCELED));
+        else if (now_us >= give_up_us && !call->asked)
+            give_up(call);
+        else if (!call->asked && lki_link_is_up(&server->commands.link) && now_us >= call->retry_us)
+            ask(call, now_us);
+        if (!call->is_answered)
+            await(call, give_up_us);
+    }
+    client->calls--;
+    pthread_cond_broadcast(&client->ended);
+    lki_caller_clear(&call->caller);
+    if (call->error.status != LK_OK)
+        *error = call->error;
+    return call->error.status;
+}

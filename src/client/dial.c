@@ -1,0 +1,32 @@
+/* See dial.h. */
+#include "client/dial.h"
+
+#include "base/clock.h"
+
+lk_status lki_dial(lk_client *client, size_t server, const char *channel,
+                   const lki_identity *earlier, lki_dialed *out, lki_error *error) {
+    lki_endpoint endpoint = {0};
+    lki_dialed dialed = {0};
+    lki_tls_files tls = lki_settings_tls(&client->settings);
+    int64_t deadline_us = lki_after_ms(lki_now_us(), client->settings.connect_timeout_ms);
+    lki_greeting greeting = {.endpoint = &endpoint,
+                             .name = client->settings.connection_name,
+                             .channel = channel,
+                             .earlier = earlier,
+                             .deadline_us = deadline_us,
+                             .stop_fd = client->stop_fd};
+    lk_status status = client->topology->methods->locate(client->topology, server, deadline_us,
+                                                         client->stop_fd, &endpoint, error);
+    if (status != LK_OK)
+        return status;
+    status =
+        lki_transport_open(&endpoint, &tls, deadline_us, client->stop_fd, &dialed.transport, error);
+    if (status == LK_OK)
+        status = lki_greet(dialed.transport, &greeting, &dialed.identity, error);
+    lki_endpoint_clear(&endpoint);
+    if (status == LK_OK)
+        *out = dialed;
+    else
+        lki_transport_close(dialed.transport);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* One attempt to get a connection that is ready for use. Blocks; without the monitor. */
+#ifndef LKI_DIAL_H
+#define LKI_DIAL_H
+
+#include "client/client.h"
+
+typedef struct {
+    lki_transport *transport;
+    lki_identity identity;
+} lki_dialed;
+
+/* channel: NULL for commands. earlier: see net/greet.h. Statuses as lk_open, and LK_CANCELED. */
+lk_status lki_dial(lk_client *, size_t server, const char *channel, const lki_identity *earlier,
+                   lki_dialed *out, lki_error *);
+
+#endif

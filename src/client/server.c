@@ -1,0 +1,315 @@
+/* See server.h. */
+#include "client/server.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "client/client.h"
+#include "client/dial.h"
+#include "lock/lock.h"
+#include "net/resp.h"
+#include "wake/wake.h"
+
+#include <stdlib.h>
+
+enum {
+    BACKOFF_LEAST_MS = 10,
+    BACKOFF_MOST_MS = 1000,
+    PATIENCE_US = 50000, /* how long the keeper leaves what is not urgent to the next caller */
+    HEARTBEAT_MS = 10000
+};
+
+/* ------------------------------------------------------------------------------ up and down */
+
+static bool is_messages(const lki_line *line) {
+    return line == &line->server->messages;
+}
+
+static void line_broken(void *context, const lki_error *error) {
+    lki_line *line = context;
+    lki_server *server = line->server;
+    int64_t now_us = lki_now_us();
+    line->down_since_us = now_us;
+    line->next_dial_us = now_us;
+    line->failures = 0;
+    line->why = *error;
+    if (!server->client->closing)
+        lki_log(server->client, LK_LOG_WARNING, "connection lost: %s", error->text);
+    if (!is_messages(line)) {
+        server->clock_known = false;
+        lki_locks_down(server);
+    }
+    lki_keeper_kick(server->client);
+}
+
+/* Somebody will come by and read, most likely; if not, the keeper does, a little later. */
+static void line_unread(void *context) {
+    lki_line *line = context;
+    lki_server *server = line->server;
+    if (line->urgent || (is_messages(line) && server->async_waiting))
+        lki_keeper_kick(server->client);
+    else
+        lki_keeper_wake_by(server->client, line->link.unread_since_us + 2 * PATIENCE_US);
+}
+
+static void line_relieve(void *context) {
+    lki_line *line = context;
+    if (is_messages(line))
+        lki_keeper_kick(line->server->client);
+}
+
+static void line_push(void *context, const redisReply *reply) {
+    const lki_line *line = context;
+    lki_wake(line->server, reply);
+}
+
+static lk_status line_init(lki_line *line, lki_server *server, bool messages, lki_error *error) {
+    lki_link_events events = {.push = messages ? line_push : NULL,
+                              .broken = line_broken,
+                              .unread = line_unread,
+                              .relieve = line_relieve,
+                              .context = line};
+    *line = (lki_line){.server = server, .wanted = !messages, .down_since_us = lki_now_us()};
+    return lki_link_init(&line->link, &server->client->monitor, events, error);
+}
+
+lk_status lki_server_init(lki_server *server, lk_client *client, size_t index, lki_error *error) {
+    *server = (lki_server){.client = client, .index = index};
+    server->messages.link.kick = -1;
+    lk_status status = line_init(&server->commands, server, false, error);
+    return status == LK_OK ? line_init(&server->messages, server, true, error) : status;
+}
+
+void lki_server_free(lki_server *server) {
+    lki_link_free(&server->commands.link);
+    lki_link_free(&server->messages.link);
+}
+
+static lk_status line_up(lki_line *line, const lki_dialed *dialed) {
+    if (lki_link_attach(&line->link, dialed->transport) != LK_OK)
+        return LK_NOMEM;
+    line->down_since_us = LKI_NEVER;
+    line->failures = 0;
+    line->identity = dialed->identity;
+    line->heartbeat_us = lki_after_ms(lki_now_us(), HEARTBEAT_MS);
+    return LK_OK;
+}
+
+/* ------------------------------------------------------------------------------ dialing */
+
+static void put_off(lki_line *line, const lki_error *error) {
+    int64_t ms = BACKOFF_LEAST_MS << (line->failures < 7 ? line->failures : 7);
+    ms = ms > BACKOFF_MOST_MS ? BACKOFF_MOST_MS : ms;
+    ms -= ms * (int64_t)(lki_now_us() % 256) / 1024; /* so that not all come back at once */
+    line->failures++;
+    line->why = *error;
+    line->next_dial_us = lki_after_ms(lki_now_us(), ms);
+    if (line->failures == 1)
+        lki_log(line->server->client, LK_LOG_WARNING, "cannot connect: %s", error->text);
+    bool for_good = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
+    if (is_messages(line) && for_good)
+        lki_locks_refused(line->server, error);
+}
+
+static void tell_up(lki_line *line) {
+    lki_server *server = line->server;
+    lki_log(server->client, LK_LOG_INFO, "connected to %s%s", server->client->topology->shown,
+            is_messages(line) ? " for messages" : "");
+    if (is_messages(line))
+        lki_locks_subscribed(server);
+    else
+        lki_locks_up(server);
+    lki_server_push(server);
+}
+
+static void *dial_line(void *context) {
+    lki_line *line = context;
+    lki_server *server = line->server;
+    lk_client *client = server->client;
+    lki_dialed dialed;
+    lki_error error;
+    pthread_mutex_lock(&client->monitor);
+    lki_identity earlier = line->identity;
+    pthread_mutex_unlock(&client->monitor);
+
+    lk_status status = lki_dial(client, server->index, is_messages(line) ? client->channel : NULL,
+                                &earlier, &dialed, &error);
+    pthread_mutex_lock(&client->monitor);
+    line->dialing = false;
+    if (status == LK_OK && line_up(line, &dialed) != LK_OK) {
+        lki_transport_close(dialed.transport);
+        status = lki_error_no_memory(&error);
+    }
+    if (status == LK_OK)
+        tell_up(line);
+    else
+        put_off(line, &error);
+    lki_keeper_kick(client);
+    pthread_mutex_unlock(&client->monitor);
+    return NULL;
+}
+
+static void dial(lki_line *line) {
+    lki_error error;
+    if (line->to_join)
+        pthread_join(line->dialer, NULL); /* it has let go of the monitor for the last time */
+    line->to_join = line->dialing = lki_thread_start(&line->dialer, dial_line, line);
+    if (!line->dialing) {
+        lki_error_set(&error, LK_NOMEM, "no thread can be started to connect again");
+        put_off(line, &error);
+    }
+}
+
+lk_status lki_server_open(lki_server *server, lki_error *error) {
+    lki_dialed dialed;
+    lk_status status = lki_dial(server->client, server->index, NULL, NULL, &dialed, error);
+    if (status != LK_OK)
+        return status;
+    if (line_up(&server->commands, &dialed) == LK_OK)
+        return LK_OK;
+    lki_transport_close(dialed.transport);
+    return lki_error_no_memory(error);
+}
+
+static void join_dialer(lki_line *line) {
+    if (line->to_join)
+        pthread_join(line->dialer, NULL);
+    line->to_join = false;
+}
+
+void lki_server_join_dialers(lki_server *server) {
+    join_dialer(&server->commands);
+    join_dialer(&server->messages);
+}
+
+void lki_server_want_messages(lki_server *server) {
+    if (server->messages.wanted)
+        return;
+    server->messages.wanted = true;
+    lki_keeper_kick(server->client);
+}
+
+bool lki_server_is_subscribed(const lki_server *server) {
+    return lki_link_is_up(&server->messages.link);
+}
+
+/* ------------------------------------------------------------------------------ keeping */
+
+/* When a request of it will have been without an answer for too long. */
+static int64_t silent_us(const lki_line *line) {
+    return lki_after_ms(lki_link_oldest_us(&line->link),
+                        line->server->client->settings.command_timeout_ms);
+}
+
+/* A process that was stopped finds its answers late, but they are there: so it looks first. */
+static void break_if_silent(lki_line *line, int64_t now_us) {
+    lk_client *client = line->server->client;
+    lki_error error;
+    if (now_us >= silent_us(line) && lki_link_keeper_take(&line->link))
+        lki_link_keeper_read(&line->link);
+    if (now_us < silent_us(line))
+        return;
+    lki_error_set(&error, LK_UNAVAILABLE, "%s: the server did not answer within %lld ms",
+                  client->topology->shown, (long long)client->settings.command_timeout_ms);
+    lki_link_break(&line->link, &error);
+}
+
+static void heart_beats(lki_request *request, const redisReply *reply) {
+    lki_line *line = (lki_line *)(void *)((char *)request - offsetof(lki_line, heartbeat));
+    (void)reply;
+    line->heartbeat_on_way = false;
+}
+
+static int64_t send_heartbeat(lki_line *line, int64_t now_us) {
+    if (!is_messages(line) || !lki_link_is_up(&line->link))
+        return LKI_NEVER;
+    if (!line->heartbeat_on_way && now_us >= line->heartbeat_us) {
+        lki_bytes *out = lki_link_begin(&line->link);
+        lki_resp_command(out, 1);
+        lki_resp_text(out, "PING");
+        line->heartbeat.complete = heart_beats;
+        line->heartbeat_on_way = lki_link_commit(&line->link, &line->heartbeat, now_us) == LK_OK;
+        line->heartbeat_us = lki_after_ms(now_us, HEARTBEAT_MS);
+    }
+    return line->heartbeat_us;
+}
+
+static void take_or_leave(lki_line *line, int64_t now_us) {
+    lki_link *link = &line->link;
+    bool messages = is_messages(line);
+    bool to_read = messages || lki_link_has_requests(link);
+    bool at_once = line->urgent || link->kept || (messages && line->server->async_waiting) ||
+                   now_us >= link->unread_since_us + PATIENCE_US;
+    if (to_read && at_once && !(messages && lki_link_has_sleepers(link)))
+        lki_link_keeper_take(link);
+    else
+        lki_link_keeper_leave(link);
+    line->urgent = false;
+}
+
+static int64_t earlier(int64_t a_us, int64_t b_us) {
+    return a_us < b_us ? a_us : b_us;
+}
+
+static int64_t line_tend(lki_line *line, int64_t now_us) {
+    lki_link *link = &line->link;
+    break_if_silent(line, now_us);
+    if (line->wanted && !lki_link_is_up(link) && !line->dialing && now_us >= line->next_dial_us &&
+        !line->server->client->closing)
+        dial(line);
+    int64_t beat_us = send_heartbeat(line, now_us);
+    lki_link_flush(link);
+    take_or_leave(line, now_us);
+    if (!lki_link_is_up(link))
+        return line->wanted && !line->dialing ? line->next_dial_us : LKI_NEVER;
+    int64_t due_us = earlier(silent_us(line), beat_us);
+    bool to_read = is_messages(line) || lki_link_has_requests(link);
+    if (to_read && !link->kept)
+        due_us = earlier(due_us, now_us + 2 * PATIENCE_US);
+    return due_us;
+}
+
+int64_t lki_server_tend(lki_server *server, int64_t now_us) {
+    int64_t commands_us = line_tend(&server->commands, now_us);
+    int64_t messages_us = line_tend(&server->messages, now_us);
+    return earlier(commands_us, messages_us);
+}
+
+void lki_server_push(lki_server *server) {
+    lki_line *line = &server->commands;
+    lki_link_flush(&line->link);
+    if (lki_link_has_requests(&line->link)) {
+        line->urgent = true;
+        lki_keeper_kick(server->client);
+    }
+}
+
+bool lki_server_lacks(lki_server *server, lki_script_id script) {
+    bool lacks = server->script_missing[script];
+    server->script_missing[script] = false;
+    return lacks;
+}
+
+/* ------------------------------------------------------------------------------ its clock */
+
+void lki_server_heard(lki_server *server, int64_t sent_us, uint64_t server_us) {
+    server->clock_known = true;
+    server->clock_sent_us = sent_us;
+    server->clock_server_us = server_us;
+    lki_client_saw(server->client, server_us);
+}
+
+/*
+ * The server's clock stood at clock_server_us after clock_sent_us on ours. The two may differ in
+ * pace by 1%. A result in the future means that its clock was set forward: then all that is sure is
+ * that the message came after the answer.
+ */
+bool lki_server_earliest(const lki_server *server, uint64_t server_us, int64_t now_us,
+                         int64_t *out_us) {
+    if (!server->clock_known)
+        return false;
+    int64_t apart_us = (int64_t)server_us - (int64_t)server->clock_server_us;
+    int64_t bound_us =
+        server->clock_sent_us + (apart_us >= 0 ? apart_us / 100 * 99 : apart_us / 99 * 100);
+    *out_us = bound_us > now_us ? server->clock_sent_us : bound_us;
+    return true;
+}

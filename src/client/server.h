@@ -1,0 +1,76 @@
+/*
+ * One server of a client: a line for commands, a line for messages, and what we know of its clock.
+ * A line is a link that is connected again whenever it breaks, by a thread that lives as long as
+ * the attempt, because looking up a name blocks and nothing else may wait for that.
+ *
+ * Everything with the monitor held.
+ */
+#ifndef LKI_SERVER_H
+#define LKI_SERVER_H
+
+#include "engine/command.h"
+#include "net/greet.h"
+#include "net/link.h"
+
+typedef struct lki_server lki_server;
+
+typedef struct {
+    lki_link link;
+    lki_server *server;
+    bool wanted;  /* to be connected; commands always, messages from the first waiter on */
+    bool dialing; /* the thread below is at it */
+    bool to_join;
+    pthread_t dialer;
+    int64_t next_dial_us;
+    unsigned failures;     /* attempts in a row */
+    int64_t down_since_us; /* LKI_NEVER while it is up */
+    lki_error why;         /* it is down */
+    lki_identity identity; /* of the last connection */
+    bool urgent;           /* somebody who does not drive wants what is to be read, now */
+    lki_request heartbeat; /* of messages: a silent connection may be a dead one */
+    bool heartbeat_on_way;
+    int64_t heartbeat_us;
+} lki_line;
+
+struct lki_server {
+    lk_client *client;
+    size_t index;
+    lki_line commands, messages;
+    bool script_missing[LKI_SCRIPTS]; /* the next of these goes with its text */
+    size_t async_waiting;             /* waiting operations that no caller waits for */
+    lk_lock *claims;                  /* see lock/renewal.h */
+    /* The last answer's server time, and when its request was sent; for grants by message. */
+    bool clock_known;
+    int64_t clock_sent_us;
+    uint64_t clock_server_us;
+};
+
+lk_status lki_server_init(lki_server *, lk_client *, size_t index, lki_error *);
+void lki_server_free(lki_server *); /* both lines must be down, and their dialers joined */
+
+/* Connects the commands line for the first time; lets go of nothing, call it without monitor. */
+lk_status lki_server_open(lki_server *, lki_error *);
+
+/* The keeper's: dials what is down, breaks what is silent too long. When to look again. */
+int64_t lki_server_tend(lki_server *, int64_t now_us);
+void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
+
+void lki_server_want_messages(lki_server *);
+bool lki_server_is_subscribed(const lki_server *);
+
+/* Every answer: sent_us of its request, and the server's time in it. */
+void lki_server_heard(lki_server *, int64_t sent_us, uint64_t server_us);
+
+/*
+ * The earliest instant of our clock at which the server's can have been server_us, which a message
+ * told us just now. False: nothing is known.
+ */
+bool lki_server_earliest(const lki_server *, uint64_t server_us, int64_t now_us, int64_t *out_us);
+
+/* Sends what was committed, and sees to it that somebody reads the answers at once. */
+void lki_server_push(lki_server *);
+
+/* Whether to send the text of a script this time; clears the mark. */
+bool lki_server_lacks(lki_server *, lki_script_id);
+
+#endif

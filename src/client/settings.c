@@ -1,0 +1,99 @@
+/* See settings.h. */
+#include "client/settings.h"
+
+#include "base/memory.h"
+#include "engine/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT_DEFAULT_MS = 5000, APP_MOST = 128, HOST_MOST = 64 };
+static const int64_t timeout_most_ms = 24 * 60 * 60 * 1000;
+
+static lk_status read_timeout(int64_t given_ms, const char *name, int64_t *out, lki_error *error) {
+    if (given_ms < 0 || given_ms > timeout_most_ms)
+        return lki_error_set(error, LK_INVALID, "%s must be 1 to %lld, or 0 for %d", name,
+                             (long long)timeout_most_ms, TIMEOUT_DEFAULT_MS);
+    *out = given_ms ? given_ms : TIMEOUT_DEFAULT_MS;
+    return LK_OK;
+}
+
+static lk_status read_prefix(const char *given, char **out, lki_error *error) {
+    const char *prefix = given ? given : "lk";
+    size_t length = strlen(prefix);
+    if (length < 1 || length > LKI_PREFIX_MOST || strpbrk(prefix, "{}"))
+        return lki_error_set(error, LK_INVALID, "prefix must be 1 to %d bytes without braces",
+                             LKI_PREFIX_MOST);
+    return lki_copy_to(out, prefix) ? LK_OK : lki_error_no_memory(error);
+}
+
+static lk_status read_app(const char *given, lki_settings *out, lki_error *error) {
+    const char *app = given ? given : program_invocation_short_name;
+    char host[HOST_MOST + 1] = "";
+    char who[LKI_WHO_MOST + 1], name[16 + APP_MOST];
+    if (given && strlen(given) > APP_MOST)
+        return lki_error_set(error, LK_INVALID, "app must be at most %d bytes", APP_MOST);
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, " ")] = 0;
+    snprintf(who, sizeof who, "%ld %s %.*s", (long)getpid(), *host ? host : "?", APP_MOST, app);
+    snprintf(name, sizeof name, "latchkey:%.*s", APP_MOST, app);
+    for (char *c = name; *c; c++) /* the server takes neither spaces nor control bytes */
+        if (*c <= ' ' || *c > '~')
+            *c = '_';
+    return lki_copy_to(&out->who, who) && lki_copy_to(&out->connection_name, name)
+               ? LK_OK
+               : lki_error_no_memory(error);
+}
+
+static lk_status read_all(const lk_client_options *options, lki_settings *out, lki_error *error) {
+    lk_status status = LK_OK;
+    if (options->min_replicas || options->replica_timeout_ms)
+        return lki_error_set(error, LK_UNSUPPORTED,
+                             "min_replicas is not in this version of latchkey; leave it 0");
+    if (options->tls_key && !options->tls_cert)
+        return lki_error_set(error, LK_INVALID, "tls_key without tls_cert; give both");
+    if ((status = read_timeout(options->connect_timeout_ms, "connect_timeout_ms",
+                               &out->connect_timeout_ms, error)) ||
+        (status = read_timeout(options->command_timeout_ms, "command_timeout_ms",
+                               &out->command_timeout_ms, error)) ||
+        (status = read_prefix(options->prefix, &out->prefix, error)) ||
+        (status = read_app(options->app, out, error)))
+        return status;
+    if (!lki_copy_to(&out->tls_ca, options->tls_ca) ||
+        !lki_copy_to(&out->tls_cert, options->tls_cert) ||
+        !lki_copy_to(&out->tls_key, options->tls_key) ||
+        !lki_copy_to(&out->tls_server_name, options->tls_server_name))
+        return lki_error_no_memory(error);
+    out->log = options->log;
+    out->log_arg = options->log_arg;
+    return LK_OK;
+}
+
+lk_status lki_settings_read(const lk_client_options *options, lki_settings *out, lki_error *error) {
+    static const lk_client_options defaults;
+    lki_settings settings = {0};
+    lk_status status = read_all(options ? options : &defaults, &settings, error);
+    if (status == LK_OK)
+        *out = settings;
+    else
+        lki_settings_clear(&settings);
+    return status;
+}
+
+void lki_settings_clear(lki_settings *settings) {
+    lki_free(settings->prefix);
+    lki_free(settings->who);
+    lki_free(settings->connection_name);
+    lki_free(settings->tls_ca);
+    lki_free(settings->tls_cert);
+    lki_free(settings->tls_key);
+    lki_free(settings->tls_server_name);
+    *settings = (lki_settings){0};
+}
+
+lki_tls_files lki_settings_tls(const lki_settings *settings) {
+    return (lki_tls_files){settings->tls_ca, settings->tls_cert, settings->tls_key,
+                           settings->tls_server_name};
+}

@@ -1,0 +1,26 @@
+/* When what must be looked at next: a heap of timers, each with its place in it. */
+#ifndef LKI_TIMERS_H
+#define LKI_TIMERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    int64_t due_us;
+    size_t place; /* in the heap, from 1; 0: not there */
+} lki_timer;
+
+typedef struct {
+    lki_timer **heap;
+    size_t count, room;
+} lki_timers;
+
+/* Makes room for one more timer, so that setting one never fails. False: out of memory. */
+bool lki_timers_reserve(lki_timers *, size_t timers);
+void lki_timers_free(lki_timers *);
+
+void lki_timers_set(lki_timers *, lki_timer *, int64_t due_us); /* LKI_NEVER takes it out */
+lki_timer *lki_timers_first(const lki_timers *);                /* NULL: none is set */
+
+#endif

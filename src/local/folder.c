@@ -1,0 +1,173 @@
+/* See folder.h. */
+#include "local/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK_FILE "start.lock"
+
+enum { LOG_MOST = 1 << 20, LOG_TAIL = 2048, PID_MOST = 32 };
+
+static lk_status refuse(lki_error *error, const char *path, const char *why) {
+    return lki_error_set(error, LK_DENIED,
+                         "the folder of the private server, %s, %s: remove it, name another one in "
+                         "LATCHKEY_LOCAL_DIR, or give the URL of a server",
+                         path, why);
+}
+
+static lk_status cannot(lki_error *error, const char *what, const char *path) {
+    lk_status status = errno == EMFILE || errno == ENFILE || errno == ENOMEM ? LK_NOMEM
+                       : errno == EACCES || errno == EPERM                   ? LK_DENIED
+                                                                             : LK_UNAVAILABLE;
+    return lki_error_set(error, status, "cannot %s %s for the private server: %s", what, path,
+                         strerror(errno));
+}
+
+/* The rights of a folder are changed only if it is surely meant for us: somebody may have named
+ * /tmp, or his home. */
+static bool is_for_us(int folder_fd) {
+    if (faccessat(folder_fd, LOCK_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!entries) {
+        if (copy >= 0)
+            close(copy);
+        return false;
+    }
+    bool empty = true;
+    for (const struct dirent *entry; empty && (entry = readdir(entries));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(entries);
+    return empty;
+}
+
+static lk_status make_private(int fd, const char *path, lki_error *error) {
+    struct stat found;
+    if (fstat(fd, &found) != 0)
+        return cannot(error, "look at", path);
+    if (found.st_uid != geteuid())
+        return refuse(error, path, "is somebody else's");
+    if ((found.st_mode & ACCESSPERMS) == S_IRWXU)
+        return LK_OK;
+    if (!is_for_us(fd))
+        return refuse(error, path, "is open to others and has other things in it");
+    return fchmod(fd, S_IRWXU) == 0 ? LK_OK : cannot(error, "close to others", path);
+}
+
+lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *error) {
+    int fd;
+    do { /* again when it is removed in between */
+        if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
+            return cannot(error, "make the folder", path);
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } while (fd < 0 && errno == ENOENT);
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return refuse(error, path, "is something else than a folder");
+    if (fd < 0 && errno == EACCES)
+        return refuse(error, path, "is somebody else's");
+    if (fd < 0)
+        return cannot(error, "open the folder", path);
+    lk_status status = make_private(fd, path, error);
+    if (status != LK_OK) {
+        close(fd);
+        return status;
+    }
+    *folder_fd = fd;
+    return LK_OK;
+}
+
+bool lki_folder_is_at(int folder_fd, const char *path) {
+    struct stat open_one, named;
+    return fstat(folder_fd, &open_one) == 0 && lstat(path, &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+lk_status lki_folder_lock(int folder_fd, int *lock_fd, lki_error *error) {
+    int fd =
+        openat(folder_fd, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 && errno == ENOENT)
+        return LK_BUSY;
+    if (fd < 0)
+        return cannot(error, "open", LOCK_FILE);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        *lock_fd = fd;
+        return LK_OK;
+    }
+    lk_status status =
+        errno == EWOULDBLOCK || errno == EINTR ? LK_BUSY : cannot(error, "lock", LOCK_FILE);
+    close(fd);
+    return status;
+}
+
+/* Closing alone would leave the lock with a child that another thread forked meanwhile. */
+void lki_folder_unlock(int lock_fd) {
+    flock(lock_fd, LOCK_UN);
+    close(lock_fd);
+}
+
+bool lki_folder_has_server(int folder_fd) {
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno != ENOENT;
+    bool has_one = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    flock(fd, LOCK_UN);
+    close(fd);
+    return has_one;
+}
+
+pid_t lki_folder_pid(int folder_fd) {
+    char text[PID_MOST] = "";
+    int fd = openat(folder_fd, LKI_LOCAL_PIDFILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    long pid = length > 0 ? strtol(text, NULL, 10) : 0;
+    return pid > 0 && (pid_t)pid == pid ? (pid_t)pid : 0;
+}
+
+lk_status lki_folder_open_log(int folder_fd, int *log_fd, off_t *length, lki_error *error) {
+    int fd = openat(folder_fd, LKI_LOCAL_LOG, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                    S_IRUSR | S_IWUSR);
+    struct stat found;
+    if (fd < 0 && errno == ENOENT)
+        return LK_BUSY;
+    if (fd < 0)
+        return cannot(error, "open", LKI_LOCAL_LOG);
+    if (fstat(fd, &found) != 0)
+        found.st_size = 0;
+    if (found.st_size > LOG_MOST && ftruncate(fd, 0) == 0)
+        found.st_size = 0;
+    *log_fd = fd;
+    *length = found.st_size;
+    return LK_OK;
+}
+
+void lki_log_last_line(int log_fd, off_t from, char *line, size_t room) {
+    char tail[LOG_TAIL];
+    struct stat found;
+    line[0] = '\0';
+    if (fstat(log_fd, &found) != 0 || found.st_size <= from)
+        return;
+    off_t start = found.st_size - from > LOG_TAIL ? found.st_size - LOG_TAIL : from;
+    ssize_t length = pread(log_fd, tail, sizeof tail, start);
+    while (length > 0 && (unsigned char)tail[length - 1] <= ' ')
+        length--;
+    ssize_t first = length;
+    while (first > 0 && tail[first - 1] != '\n')
+        first--;
+    size_t count = length > first ? (size_t)(length - first) : 0;
+    count = count < room ? count : room - 1;
+    for (size_t i = 0; i < count; i++) {
+        char c = tail[first + (ssize_t)i];
+        line[i] = c >= ' ' && c <= '~' ? c : '?';
+    }
+    line[count] = '\0';
+}

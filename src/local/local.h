@@ -1,0 +1,25 @@
+/*
+ * `local:`, the embedded default: a private server for this user on this machine, started on first
+ * use and shared by all of the user's processes. Knows nothing of locks and clients.
+ */
+#ifndef LKI_LOCAL_H
+#define LKI_LOCAL_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+/*
+ * Makes sure that the private server runs and answers, and gives the path of its socket (to be
+ * freed with lki_free). Whoever comes first starts it; others wait for that one, until deadline_us,
+ * or until stop_fd becomes readable (-1: never).
+ * LK_UNAVAILABLE: no server program is installed (and which packages have one), or it does not
+ * come up, with its last words · LK_DENIED: the folder is somebody else's · LK_INVALID:
+ * LATCHKEY_LOCAL_DIR cannot be used · LK_NOMEM · LK_CANCELED.
+ */
+lk_status lki_local_ensure(int64_t deadline_us, int stop_fd, char **socket_path, lki_error *);
+
+/* Where its folder is, whether it exists or not. LK_INVALID, LK_NOMEM. */
+lk_status lki_local_folder(char **folder, lki_error *);
+
+#endif

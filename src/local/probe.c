@@ -1,0 +1,116 @@
+/* See probe.h. */
+#include "local/probe.h"
+
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PAUSE_MS = 10, LINE_MOST = 128 };
+
+static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+
+static lk_status canceled(lki_error *error) {
+    return lki_error_set(error, LK_CANCELED, "canceled while the private server was looked for");
+}
+
+/* Waits until fd (-1: none) has something to read, or the time is over: *ready says which. */
+static lk_status wait_for(int fd, int64_t until_us, int stop_fd, bool *ready, lki_error *error) {
+    struct pollfd both[] = {{.fd = fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+    int count;
+    do
+        count = poll(both, 2, lki_poll_ms(until_us));
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return lki_error_no_memory(error);
+    if (both[1].revents)
+        return canceled(error);
+    *ready = both[0].revents != 0;
+    return LK_OK;
+}
+
+lk_status lki_pause(const lki_patience *patience, lki_error *error) {
+    int64_t until_us = lki_after_ms(lki_now_us(), PAUSE_MS);
+    if (until_us > patience->deadline_us)
+        until_us = patience->deadline_us;
+    bool ready;
+    return wait_for(-1, until_us, patience->stop_fd, &ready, error);
+}
+
+/* LK_OK and *sign: only LKI_ANSWERS means that there is a connection. */
+static lk_status open_connection(int fd, const char *path, lki_sign *sign, lki_error *error) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    assert(length < sizeof address.sun_path);
+    memcpy(address.sun_path, path, length);
+    *sign = LKI_ANSWERS;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+        return LK_OK;
+    if (errno == EACCES || errno == EPERM)
+        return lki_error_set(error, LK_DENIED, "cannot connect to the private server at %s: %s",
+                             path, strerror(errno));
+    /* EAGAIN: its queue is full, which takes one that listens. */
+    *sign = errno == EAGAIN || errno == EINTR ? LKI_COMING : LKI_NOBODY;
+    return LK_OK;
+}
+
+/* A folder that was open to others for a while may hold a socket of theirs. */
+static lk_status check_peer(int fd, const char *path, lki_error *error) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid != geteuid())
+        return lki_error_set(error, LK_DENIED, "the server at %s is somebody else's", path);
+    return LK_OK;
+}
+
+static lk_status ask(int fd, const lki_patience *patience, lki_sign *sign, lki_error *error) {
+    char line[LINE_MOST];
+    size_t length = 0;
+    *sign = LKI_COMING;
+    if (send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL) != (ssize_t)sizeof ping - 1)
+        return LK_OK;
+    while (length < sizeof line && !memchr(line, '\n', length)) {
+        bool ready;
+        lk_status status = wait_for(fd, patience->deadline_us, patience->stop_fd, &ready, error);
+        if (status != LK_OK)
+            return status;
+        if (!ready) {
+            *sign = LKI_SILENT;
+            return LK_OK;
+        }
+        ssize_t got = recv(fd, line + length, sizeof line - length, 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            continue;
+        if (got <= 0)
+            return LK_OK;
+        length += (size_t)got;
+    }
+    static const char loading[] = "-LOADING";
+    size_t word = sizeof loading - 1;
+    *sign = length >= word && memcmp(line, loading, word) == 0 ? LKI_COMING : LKI_ANSWERS;
+    return LK_OK;
+}
+
+lk_status lki_probe(const char *socket_path, const lki_patience *patience, lki_sign *out,
+                    lki_error *error) {
+    lki_sign sign;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return lki_error_set(error, LK_NOMEM, "no socket for the private server: %s",
+                             strerror(errno));
+    lk_status status = open_connection(fd, socket_path, &sign, error);
+    if (status == LK_OK && sign == LKI_ANSWERS)
+        status = check_peer(fd, socket_path, error);
+    if (status == LK_OK && sign == LKI_ANSWERS)
+        status = ask(fd, patience, &sign, error);
+    if (status == LK_OK)
+        *out = sign;
+    close(fd);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* Taking: what the answers to an acquire and to its cancel mean. See operation.h. */
+#include "base/clock.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+#include "lock/renewal.h"
+#include "net/fault.h"
+
+enum { CANCEL_RETRY_MS = 100 };
+
+bool lki_acquire_check(lki_operation *op) {
+    if (!op->lock->lost)
+        return true;
+    lki_operation_report(op, LK_LOST,
+                         "the handle has lost its hold; unlock it, once for each time it was "
+                         "taken, before taking it again");
+    lki_operation_over(op);
+    return false;
+}
+
+/* ------------------------------------------------------------------------------ granted */
+
+void lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
+    lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, mode);
+    if (!undo)
+        return; /* what is not given back runs out */
+    undo->reported = true;
+    undo->fence = fence;
+    lki_operation_begin(undo);
+    lki_operation_release(undo);
+}
+
+void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
+                         bool claimed) {
+    lk_lock *lock = op->lock;
+    if (lock->lost)
+        lki_operation_report(op, LK_LOST, NULL);
+    if (op->reported) { /* nobody is there to have it */
+        lki_undo(lock, op->mode, answer->fence);
+        lki_operation_over(op);
+        return;
+    }
+    lki_hold_granted(lock, op->mode, answer, from_us, claimed);
+    lki_operation_report(op, LK_OK, NULL);
+    lki_operation_over(op);
+}
+
+/* ------------------------------------------------------------------------------ answered */
+
+static void queued(lki_operation *op, const lki_answer *answer) {
+    lk_lock *lock = op->lock;
+    int64_t now_us = lki_now_us();
+    lock->asked = NULL;
+    lock->waiting = op;
+    op->in_doubt = false;
+    op->silent_since_us = now_us;
+    lki_waiter_told(lock, answer->place, answer->ms, now_us);
+    lki_operation_set(op, LKI_WAITING);
+    if (op->leaving && !op->cancel_on_way)
+        lki_acquire_send_cancel(op);
+    lki_lock_advance(lock);
+}
+
+static void busy(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    if (op->leaving || op->reported || !op->wait) {
+        lki_operation_report(op, op->leaving ? op->leaving : LK_BUSY, NULL);
+        lki_operation_over(op);
+        return;
+    }
+    /* Asked without waiting, because nobody could have heard a grant. */
+    lock->asked = NULL;
+    lock->waiting = op;
+    op->in_doubt = false;
+    op->silent_since_us = lki_now_us();
+    lki_operation_set(op, LKI_SUBSCRIBING);
+    lki_server_want_messages(lock->server);
+    lki_lock_advance(lock);
+}
+
+void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
+    switch (answer->word) {
+    case LKI_ANSWER_GRANTED:
+        lki_acquire_granted(op, answer, op->ask.sent_us, true);
+        return;
+    case LKI_ANSWER_QUEUED:
+        queued(op, answer);
+        return;
+    case LKI_ANSWER_BUSY:
+        busy(op);
+        return;
+    case LKI_ANSWER_DEADLOCK:
+        lki_operation_report(op, LK_DEADLOCK, NULL);
+        break;
+    case LKI_ANSWER_NOT_HELD:
+        lki_hold_lose(op->lock, "the server says that it is not held any more");
+        lki_operation_report(op, LK_LOST, NULL);
+        break;
+    default:
+        lki_operation_report(op, LK_INTERNAL, "the server's answer to acquire makes no sense");
+        break;
+    }
+    lki_operation_over(op);
+}
+
+/* ------------------------------------------------------------------------------ cancelled */
+
+void lki_acquire_send_cancel(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    lki_link *link = &lock->server->commands.link;
+    int64_t now_us = lki_now_us();
+    if (op->cancel_on_way || !lki_link_is_up(link) || now_us < op->retry_us)
+        return;
+    lki_command_cancel(lki_link_begin(link), lki_lock_place(lock),
+                       lki_server_lacks(lock->server, LKI_SCRIPT_CANCEL), lock->handle,
+                       ++lock->last_request, op->request);
+    op->cancel.complete = lki_acquire_cancelled;
+    if (lki_link_commit(link, &op->cancel, now_us) == LK_OK) {
+        op->cancel_on_way = true;
+        lki_operation_retain(op);
+    } else {
+        op->retry_us = lki_after_ms(now_us, CANCEL_RETRY_MS);
+    }
+    if (op->caller) {
+        op->caller->recheck = true;
+        lki_caller_notify(op->caller);
+    }
+    lki_lock_plan(lock);
+}
+
+static void cancel_refused(lki_operation *op, const char *text) {
+    lki_fault fault = lki_fault_read(text);
+    if (fault.kind == LKI_FAULT_NO_SCRIPT)
+        op->lock->server->script_missing[LKI_SCRIPT_CANCEL] = true;
+    else
+        op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
+    if (fault.kind == LKI_FAULT_FINAL)
+        lki_operation_report(op, fault.status, "%s; %s", text, fault.advice);
+    lki_acquire_send_cancel(op);
+    lki_lock_plan(op->lock);
+}
+
+static void cancel_answered(lki_operation *op, const lki_answer *answer) {
+    switch (answer->word) {
+    case LKI_ANSWER_CANCELLED:
+        lki_operation_report(op, op->leaving, NULL);
+        lki_operation_over(op);
+        break;
+    case LKI_ANSWER_GRANTED:
+        lki_acquire_granted(op, answer, op->cancel.sent_us, false);
+        break;
+    case LKI_ANSWER_ERROR:
+        cancel_refused(op, answer->text);
+        break;
+    default:
+        lki_operation_report(op, LK_INTERNAL, "the server's answer to cancel makes no sense");
+        lki_operation_over(op);
+        break;
+    }
+}
+
+void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
+    lki_operation *op =
+        (lki_operation *)(void *)((char *)request - offsetof(lki_operation, cancel));
+    op->cancel_on_way = false;
+    bool is_settled = op->state == LKI_OVER || op->kind != LKI_DO_ACQUIRE;
+    if (!is_settled && !reply) {
+        lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
+                             "the connection was lost before the server could say");
+    } else if (!is_settled) {
+        lki_server *server = op->lock->server;
+        lki_answer answer = lki_answer_read(reply);
+        if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
+            lki_server_heard(server, request->sent_us, answer.server_us);
+        cancel_answered(op, &answer);
+        lki_claims_send(server, lki_now_us());
+    }
+    lki_operation_release(op);
+}

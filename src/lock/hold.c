@@ -1,0 +1,124 @@
+/* See hold.h. */
+#include "lock/hold.h"
+
+#include "base/clock.h"
+#include "lock/operation.h"
+#include "lock/renewal.h"
+
+enum { MARGIN_US = 2000, RENEWALS_IN_A_LEASE = 3 };
+
+int64_t lki_lease_end_us(int64_t from_us, int64_t ms) {
+    return from_us + ms * 990 - MARGIN_US;
+}
+
+static void plan_renewal(lk_lock *lock, int64_t from_us) {
+    lock->renew_us =
+        lock->manual_renew ? LKI_NEVER : from_us + lock->lease_ms * 1000 / RENEWALS_IN_A_LEASE;
+}
+
+static void extend(lk_lock *lock, int64_t from_us, int64_t ms) {
+    int64_t end_us = lki_lease_end_us(from_us, ms);
+    if (end_us > lock->deadline_us)
+        lock->deadline_us = end_us;
+}
+
+/* SPEC 3.1: the lock's policy is that of whoever found it free. */
+static void compare_policy(lk_lock *lock, unsigned flags) {
+    lk_policy policy = lki_flags_policy(flags);
+    if (policy != lock->policy)
+        lki_log(lock->client, LK_LOG_INFO, "lock \"%s\": asked for %s, served under its %s",
+                lock->name, lki_policy_text(lock->policy), lki_policy_text(policy));
+}
+
+void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int64_t from_us,
+                      bool claimed) {
+    if (!lock->reads && !lock->writes) {
+        lock->hold_serial++;
+        lock->deadline_us = 0;
+        lock->first_fence = answer->fence;
+    }
+    if (mode == LK_WRITE)
+        lock->writes++;
+    else
+        lock->reads++;
+    lock->fence = answer->fence;
+    lock->last_fence = answer->fence;
+    lock->abandoned = lki_flags_abandoned(answer->flags);
+    lki_client_saw(lock->client, answer->fence);
+    compare_policy(lock, answer->flags);
+    extend(lock, from_us, answer->ms);
+    plan_renewal(lock, from_us);
+    if (!claimed)
+        lki_claims_add(lock);
+    lki_lock_plan(lock);
+}
+
+void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
+    extend(lock, sent_us, ms);
+    plan_renewal(lock, sent_us);
+    lki_lock_plan(lock);
+}
+
+static void end_hold(lk_lock *lock) {
+    lock->hold_serial++;
+    lock->deadline_us = 0;
+    lock->renew_us = LKI_NEVER;
+}
+
+void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
+    if (mode == LK_WRITE)
+        lock->writes--;
+    else
+        lock->reads--;
+    if (!lock->reads && !lock->writes) {
+        end_hold(lock);
+        lock->lost = lock->abandoned = false;
+        lock->first_fence = lock->fence = 0;
+    }
+    lki_lock_plan(lock);
+}
+
+static void tell_loss(lki_callback *callback) {
+    lk_lock *lock = (lk_lock *)(void *)((char *)callback - offsetof(struct lk_lock, lost_callback));
+    lk_client *client = lock->client;
+    pthread_mutex_lock(&client->monitor);
+    while (lock->losses && lock->on_lost) {
+        lk_lost_fn *on_lost = lock->on_lost;
+        lock->losses--;
+        pthread_mutex_unlock(&client->monitor);
+        lki_fail(LK_LOST, "lock \"%s\" on %s: the hold was lost", lock->name,
+                 client->topology->shown);
+        on_lost(lock, lock->on_lost_arg);
+        pthread_mutex_lock(&client->monitor);
+    }
+    lock->losses = 0;
+    lock->callbacks--;
+    pthread_cond_broadcast(&client->ended);
+    lki_lock_release(lock);
+    pthread_mutex_unlock(&client->monitor);
+}
+
+void lki_hold_lose(lk_lock *lock, const char *why) {
+    if (!lki_lock_holds(lock))
+        return;
+    lock->lost = true;
+    end_hold(lock);
+    lki_log(lock->client, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
+    if (lock->on_lost && lock->losses++ == 0 && !lock->lost_callback.queued) {
+        lock->lost_callback.run = tell_loss;
+        lock->callbacks++;
+        lki_lock_retain(lock);
+        lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);
+    }
+    /* What waits beside a hold is an upgrade of it. It may yet be granted: then it is undone. */
+    if (lock->waiting) {
+        lki_operation *upgrade = lock->waiting;
+        lki_operation_report(upgrade, LK_LOST, NULL);
+        lki_operation_leave(upgrade, LK_LOST);
+    }
+    lki_lock_plan(lock);
+}
+
+bool lki_hold_is_ending(const lk_lock *lock) {
+    return lock->asked && lock->asked->kind == LKI_DO_RELEASE && lock->reads + lock->writes == 1;
+}

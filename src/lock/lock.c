@@ -1,0 +1,354 @@
+/* A handle: its making and its end, and when what of it is due. See lock.h. */
+#include "lock/lock.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------ making */
+
+static const int64_t lease_default_ms = 30000, lease_least_ms = 100, lease_most_ms = 86400000;
+
+static lk_status check(const char *name, const lk_lock_options *options, lki_error *error) {
+    size_t length = strlen(name);
+    if (length < 1 || length > LKI_NAME_MOST)
+        return lki_error_set(error, LK_INVALID, "the lock's name must be 1 to %d bytes, not %zu",
+                             LKI_NAME_MOST, length);
+    if (options->lease_ms &&
+        (options->lease_ms < lease_least_ms || options->lease_ms > lease_most_ms))
+        return lki_error_set(error, LK_INVALID,
+                             "lock \"%s\": lease_ms must be %" PRId64 " to %" PRId64
+                             ", not %" PRId64,
+                             name, lease_least_ms, lease_most_ms, options->lease_ms);
+    if ((unsigned)options->policy > LK_PREFER_READER)
+        return lki_error_set(error, LK_INVALID, "lock \"%s\": policy is none", name);
+    if (options->group && strlen(options->group) > LKI_GROUP_MOST)
+        return lki_error_set(error, LK_INVALID, "lock \"%s\": group must be at most %d bytes", name,
+                             LKI_GROUP_MOST);
+    if (options->owner && (strlen(options->owner) < 1 || strlen(options->owner) > LKI_OWNER_MOST))
+        return lki_error_set(error, LK_INVALID, "lock \"%s\": owner must be 1 to %d bytes", name,
+                             LKI_OWNER_MOST);
+    return LK_OK;
+}
+
+static void free_memory(lk_lock *lock) {
+    lki_free(lock->given_owner);
+    lki_free(lock->group);
+    lki_free(lock);
+}
+
+static lk_lock *make(lk_client *client, const char *name, const lk_lock_options *options) {
+    size_t length = strlen(name);
+    lk_lock *lock = lki_new(sizeof *lock + length + 1);
+    if (!lock)
+        return NULL;
+    memcpy(lock->name, name, length);
+    if (!lki_copy_to(&lock->given_owner, options->owner) ||
+        !lki_copy_to(&lock->group, options->group)) {
+        free_memory(lock);
+        return NULL;
+    }
+    lock->client = client;
+    lock->server = lki_client_server(client, name);
+    lock->references = 1;
+    lock->manual_renew = options->manual_renew;
+    lock->policy = options->policy;
+    lock->lease_ms = options->lease_ms ? options->lease_ms : lease_default_ms;
+    lock->owner = lock->given_owner ? lock->given_owner : lock->handle;
+    lock->on_lost = options->on_lost;
+    lock->on_lost_arg = options->on_lost_arg;
+    lock->renew_us = LKI_NEVER;
+    lock->number = ++client->last_number;
+    snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, client->id, lock->number);
+    return lock;
+}
+
+lk_status lki_lock_new(lk_client *client, const char *name, const lk_lock_options *given,
+                       lk_lock **out, lki_error *error) {
+    static const lk_lock_options defaults;
+    const lk_lock_options *options = given ? given : &defaults;
+    lk_status status = check(name, options, error);
+    if (status == LK_OK && options->on_lost)
+        status = lki_callbacks_start(&client->callbacks, error);
+    if (status != LK_OK)
+        return status;
+    lk_lock *lock = make(client, name, options);
+    if (!lock)
+        return lki_error_no_memory(error);
+    if (!lki_timers_reserve(&client->timers, client->locks.count + 1) ||
+        !lki_table_add(&client->locks, lock)) {
+        free_memory(lock);
+        return lki_error_no_memory(error);
+    }
+    lki_client_retain(client);
+    *out = lock;
+    return LK_OK;
+}
+
+/* ------------------------------------------------------------------------------ the end */
+
+void lki_lock_retain(lk_lock *lock) {
+    lock->references++;
+}
+
+void lki_lock_release(lk_lock *lock) {
+    lk_client *client = lock->client;
+    if (--lock->references > 0)
+        return;
+    lki_timers_set(&client->timers, &lock->timer, LKI_NEVER);
+    lki_table_remove(&client->locks, lock);
+    free_memory(lock);
+    client->references--; /* whoever calls has another, and looks at what is left */
+}
+
+static void leave_all(lk_lock *lock) {
+    lki_operation *leaving[] = {lock->asked, lock->waiting};
+    for (lki_operation *op = lock->pending, *next; op; op = next) {
+        next = op->next;
+        if (op->kind == LKI_DO_ACQUIRE || op->kind == LKI_DO_RENEW) {
+            lki_operation_report(op, LK_CANCELED, NULL);
+            lki_operation_over(op);
+        }
+    }
+    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) {
+        lki_operation *op = leaving[i];
+        if (!op || op->kind != LKI_DO_ACQUIRE)
+            continue;
+        lki_operation_retain(op);
+        lki_operation_report(op, LK_CANCELED, NULL);
+        lki_operation_leave(op, LK_CANCELED);
+        lki_operation_release(op);
+    }
+}
+
+static void cancel(lki_operation *op) {
+    if (op && op->kind == LKI_DO_ACQUIRE)
+        lki_operation_leave(op, LK_CANCELED);
+}
+
+void lki_lock_cancel(lk_lock *lock) {
+    lock->advancing = true;
+    for (lki_operation *op = lock->pending, *next; op; op = next) {
+        next = op->next;
+        cancel(op);
+    }
+    cancel(lock->waiting);
+    if (lock->asked && lock->asked->wait)
+        cancel(lock->asked);
+    lock->advancing = false;
+    lki_lock_advance(lock);
+}
+
+void lki_lock_shut(lk_lock *lock) {
+    lki_lock_retain(lock);
+    lock->advancing = true; /* what is pending ends, rather than begins */
+    leave_all(lock);
+    lock->advancing = false;
+    lki_lock_advance(lock);
+    lki_lock_release(lock);
+}
+
+void lki_lock_free(lk_lock *lock) {
+    lk_client *client = lock->client;
+    lock->freed = true;
+    lock->on_lost = NULL;
+    if (!client->closed) {
+        lki_lock_shut(lock);
+        lki_server_push(lock->server);
+    }
+    while (lock->callbacks && !lki_callbacks_inside(&client->callbacks))
+        pthread_cond_wait(&client->ended, &client->monitor);
+    lki_lock_release(lock);
+}
+
+/* ------------------------------------------------------------------------------ what begins */
+
+lki_place lki_lock_place(const lk_lock *lock) {
+    return (lki_place){lock->client->settings.prefix, lock->name};
+}
+
+bool lki_lock_holds(const lk_lock *lock) {
+    return (lock->reads || lock->writes) && !lock->lost;
+}
+
+static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
+    if (lki_lock_holds(lock) && now_us >= lock->deadline_us)
+        lki_hold_lose(lock, "its lease ran out before it could be renewed");
+}
+
+static bool may_begin(const lk_lock *lock, const lki_operation *op) {
+    if (lock->asked)
+        return false;
+    if (op->kind != LKI_DO_ACQUIRE || !lock->waiting)
+        return true;
+    /* Beside an upgrade that waits, the holder's further reads are granted at once. */
+    return lki_lock_holds(lock) && op->mode == LK_READ && lock->waiting->state == LKI_WAITING;
+}
+
+static bool check_kind(lki_operation *op) {
+    switch (op->kind) {
+    case LKI_DO_ACQUIRE:
+        return lki_acquire_check(op);
+    case LKI_DO_CONVERT:
+        return lki_convert_check(op);
+    case LKI_DO_RENEW:
+        return lki_renew_check(op);
+    default:
+        return lki_release_check(op);
+    }
+}
+
+static void begin(lk_lock *lock, lki_operation **link) {
+    lki_operation *op = *link;
+    lose_if_run_out(lock, lki_now_us());
+    if (!check_kind(op))
+        return;
+    *link = op->next;
+    lock->asked = op;
+    lki_operation_set(op, LKI_UNSENT);
+    lki_operation_send(op);
+}
+
+/* The first of the list that may begin; one that will not wait does not stand behind a waiter. */
+static bool begin_one(lk_lock *lock) {
+    for (lki_operation **link = &lock->pending; *link; link = &(*link)->next) {
+        lki_operation *op = *link;
+        if (may_begin(lock, op)) {
+            begin(lock, link);
+            return true;
+        }
+        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->asked) {
+            lki_operation_report(op, LK_BUSY, "another thread waits with this handle");
+            lki_operation_over(op);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool ask_for_waiting(lk_lock *lock) {
+    lki_operation *op = lock->waiting;
+    if (!op || lock->asked)
+        return false;
+    if (op->state == LKI_SUBSCRIBING && lki_server_is_subscribed(lock->server))
+        lki_operation_set(op, LKI_UNSENT);
+    if (op->state != LKI_UNSENT)
+        return false;
+    lock->waiting = NULL;
+    lock->asked = op;
+    lki_operation_send(op);
+    return true;
+}
+
+/* Nobody uses the handle any more: what it holds goes back, one after the other. */
+static bool give_back_one(lk_lock *lock) {
+    if ((!lock->freed && !lock->client->closing) || !lki_lock_holds(lock) || lock->asked ||
+        !lki_link_is_up(&lock->server->commands.link))
+        return false;
+    lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, lock->writes ? LK_WRITE : LK_READ);
+    if (!undo)
+        return false;
+    undo->reported = true;
+    undo->fence = lock->fence;
+    lki_hold_given_back(lock, undo->mode);
+    lki_operation_begin(undo);
+    lki_operation_release(undo);
+    return true;
+}
+
+void lki_lock_advance(lk_lock *lock) {
+    if (lock->advancing) {
+        lock->advance_again = true;
+        return;
+    }
+    lki_lock_retain(lock);
+    lock->advancing = true;
+    do {
+        lock->advance_again = false;
+        while (ask_for_waiting(lock) || begin_one(lock)) {}
+        give_back_one(lock);
+    } while (lock->advance_again);
+    lock->advancing = false;
+    lki_lock_plan(lock);
+    lki_lock_release(lock);
+}
+
+/* ------------------------------------------------------------------------------ when */
+
+static int64_t earlier(int64_t a_us, int64_t b_us) {
+    return a_us < b_us ? a_us : b_us;
+}
+
+static bool needs_cancel(const lki_operation *op) {
+    return op->kind == LKI_DO_ACQUIRE && op->leaving && !op->cancel_on_way &&
+           (op->state == LKI_WAITING || (op->state == LKI_UNSENT && op->in_doubt));
+}
+
+static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
+    if (!op)
+        return LKI_NEVER;
+    int64_t due_us = op->caller ? LKI_NEVER : lki_operation_due_us(op);
+    bool to_send = needs_cancel(op) || (op->state == LKI_UNSENT && lock->asked == op);
+    if (to_send && lki_link_is_up(&lock->server->commands.link))
+        due_us = earlier(due_us, op->retry_us);
+    return due_us;
+}
+
+static int64_t renewal_due_us(const lk_lock *lock) {
+    int64_t due_us = LKI_NEVER;
+    if (!lki_link_is_up(&lock->server->commands.link))
+        return due_us;
+    if (lki_lock_holds(lock) && !lock->renewing_hold && !lki_hold_is_ending(lock))
+        due_us = lock->renew_us;
+    if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter)
+        due_us = earlier(due_us, lock->waiter_us);
+    return due_us;
+}
+
+void lki_lock_plan(lk_lock *lock) {
+    int64_t due_us = lki_lock_holds(lock) ? lock->deadline_us : LKI_NEVER;
+    due_us = earlier(due_us, renewal_due_us(lock));
+    due_us = earlier(due_us, operation_due_us(lock, lock->asked));
+    due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
+    for (const lki_operation *op = lock->pending; op; op = op->next)
+        due_us = earlier(due_us, operation_due_us(lock, op));
+    lki_timers_set(&lock->client->timers, &lock->timer, due_us);
+    lki_keeper_timer_set(lock->client, due_us);
+}
+
+bool lki_lock_renewal_is_due(const lk_lock *lock, int64_t by_us) {
+    return renewal_due_us(lock) <= by_us;
+}
+
+static void operation_due(lk_lock *lock, lki_operation *op, int64_t now_us) {
+    if (!op || operation_due_us(lock, op) > now_us)
+        return;
+    lki_operation_retain(op);
+    if (!op->caller && lki_operation_due_us(op) <= now_us)
+        lki_operation_time_up(op, now_us);
+    if (needs_cancel(op))
+        lki_acquire_send_cancel(op);
+    else if (op->state == LKI_UNSENT && lock->asked == op)
+        lki_operation_send(op);
+    lki_operation_release(op);
+}
+
+bool lki_lock_due(lk_lock *lock, int64_t now_us) {
+    lose_if_run_out(lock, now_us);
+    operation_due(lock, lock->asked, now_us);
+    operation_due(lock, lock->waiting, now_us);
+    lki_operation *op = lock->pending;
+    while (op) {
+        bool is_due = operation_due_us(lock, op) <= now_us;
+        operation_due(lock, op, now_us);
+        op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
+    }
+    bool renew = lki_lock_renewal_is_due(lock, now_us);
+    lki_lock_plan(lock);
+    return renew;
+}

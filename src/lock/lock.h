@@ -1,0 +1,85 @@
+/*
+ * One handle: what it holds, what it waits for, what it lost. See README.md beside this file for
+ * how the parts go together. Everything with the client's monitor held, unless said otherwise.
+ */
+#ifndef LKI_LOCK_H
+#define LKI_LOCK_H
+
+#include "client/client.h"
+
+typedef struct lki_operation lki_operation;
+
+/*
+ * The owner of each field is the handle, under the monitor. A handle has at most one request that
+ * is not answered (`asked`), and at most one operation that waits in the server's queue
+ * (`waiting`); what cannot begin yet stands in `pending` (SPEC 9).
+ */
+struct lk_lock {
+    lk_client *client;
+    lki_server *server;
+    unsigned references; /* the user's, and each operation's and renewal's in progress */
+    bool freed;          /* by its user */
+    bool manual_renew;
+    bool abandoned; /* at the last grant */
+    bool lost;      /* reads and writes are what is still to be unlocked then */
+    bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
+    bool claiming;                       /* it stands in the server's list of claims */
+    bool advancing, advance_again;
+    lk_policy policy;
+    unsigned reads, writes; /* that callers have and did not give back */
+    unsigned losses;        /* that on_lost has not been told of */
+    unsigned callbacks;     /* of its operations and losses, not yet returned */
+    uint64_t number;
+    lk_lock *next_in_bucket;
+    int64_t lease_ms;
+    const char *owner; /* the text of the handle, if none was given */
+    char *given_owner, *group;
+    lk_lost_fn *on_lost;
+    void *on_lost_arg;
+    lki_callback lost_callback;
+
+    uint64_t first_fence, fence; /* of the hold; it answers to both, and all between (SPEC 8.3) */
+    uint64_t last_fence;         /* the greatest that this handle was ever given */
+    uint64_t hold_serial;        /* differs from one hold to the next */
+    int64_t deadline_us;         /* until then the hold is surely ours */
+    int64_t renew_us;            /* the hold's next renewal; LKI_NEVER: none */
+
+    uint64_t last_request;
+    lki_operation *asked, *waiting, *pending;
+    int64_t waiter_us; /* the waiter's next renewal */
+    lki_timer timer;
+    lk_lock *next_due; /* in a list of what is to be renewed or claimed now */
+
+    char handle[LKI_HANDLE_LENGTH + 1];
+    char name[];
+};
+
+lk_status lki_lock_new(lk_client *, const char *name, const lk_lock_options *, lk_lock **out,
+                       lki_error *);
+void lki_lock_free(lk_lock *);   /* the user's, see latchkey.h; waits for callbacks */
+void lki_lock_cancel(lk_lock *); /* what waits ends with LK_CANCELED, unless granted meanwhile */
+void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to all, and begins to give everything back */
+
+void lki_lock_retain(lk_lock *);
+void lki_lock_release(lk_lock *); /* may free it; the client stays */
+
+lki_place lki_lock_place(const lk_lock *);
+bool lki_lock_holds(const lk_lock *); /* something, and it is not lost */
+
+/* Begins what can begin: after everything that may have made room. */
+void lki_lock_advance(lk_lock *);
+
+/* Sets the timer to the next instant at which something is due, and tells the keeper. */
+void lki_lock_plan(lk_lock *);
+
+/* The keeper's: something is due. Returns whether an entry of it must be renewed now. */
+bool lki_lock_due(lk_lock *, int64_t now_us);
+bool lki_lock_renewal_is_due(const lk_lock *, int64_t by_us);
+
+/* Of all handles at a server: it can be reached again, or not any more, or is subscribed to. */
+void lki_locks_up(lki_server *);
+void lki_locks_down(lki_server *);
+void lki_locks_subscribed(lki_server *);
+void lki_locks_refused(lki_server *, const lki_error *); /* the subscription is, for good */
+
+#endif

@@ -1,0 +1,278 @@
+/* The life of an operation; see operation.h. What the answers mean is in the file of each kind. */
+#include "lock/operation.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+lki_operation *lki_operation_new(lk_lock *lock, lki_kind kind, lk_mode mode) {
+    lki_operation *op = lki_new(sizeof *op);
+    if (!op)
+        return NULL;
+    op->references = 1;
+    op->lock = lock;
+    op->kind = kind;
+    op->mode = mode;
+    op->deadline_us = LKI_NEVER;
+    lki_lock_retain(lock);
+    return op;
+}
+
+void lki_operation_retain(lki_operation *op) {
+    op->references++;
+}
+
+void lki_operation_release(lki_operation *op) {
+    if (--op->references > 0)
+        return;
+    lki_lock_release(op->lock);
+    lki_free(op);
+}
+
+/* ------------------------------------------------------------------------------ its states */
+
+static bool is_waited_for_by_nobody(const lki_operation *op) {
+    return op->state == LKI_WAITING && !op->caller && !op->reported;
+}
+
+void lki_operation_set(lki_operation *op, lki_state state) {
+    static const unsigned arrows[] = {
+        [LKI_PENDING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
+        [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_OVER,
+        [LKI_ASKED] = 1U << LKI_UNSENT | 1U << LKI_WAITING | 1U << LKI_SUBSCRIBING | 1U << LKI_OVER,
+        [LKI_WAITING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
+        [LKI_SUBSCRIBING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
+        [LKI_OVER] = 0,
+    };
+    assert(arrows[op->state] & 1U << state);
+    size_t *alone = &op->lock->server->async_waiting;
+    *alone -= is_waited_for_by_nobody(op);
+    op->state = state;
+    *alone += is_waited_for_by_nobody(op);
+    if (op->caller) {
+        op->caller->recheck = true;
+        lki_caller_notify(op->caller);
+    }
+}
+
+static void remove_from_list(lki_operation **first, const lki_operation *op) {
+    for (lki_operation **link = first; *link; link = &(*link)->next) {
+        if (*link == op) {
+            *link = op->next;
+            return;
+        }
+    }
+}
+
+void lki_operation_over(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    assert(op->reported || op->kind == LKI_DO_UNDO);
+    if (op->state == LKI_PENDING)
+        remove_from_list(&lock->pending, op);
+    if (lock->asked == op)
+        lock->asked = NULL;
+    if (lock->waiting == op)
+        lock->waiting = NULL;
+    lki_operation_set(op, LKI_OVER);
+    lock->client->operations--;
+    if (lock->client->closing)
+        pthread_cond_broadcast(&lock->client->ended);
+    lki_lock_advance(lock);
+    lki_operation_release(op);
+}
+
+void lki_operation_begin(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    lki_operation **end = &lock->pending;
+    while (*end)
+        end = &(*end)->next;
+    *end = op;
+    lki_operation_retain(op);
+    lock->client->operations++;
+    op->silent_since_us = lki_now_us();
+    lki_lock_advance(lock);
+}
+
+/* ------------------------------------------------------------------------------ its report */
+
+static void call_back(lki_callback *callback) {
+    lki_operation *op =
+        (lki_operation *)(void *)((char *)callback - offsetof(lki_operation, callback));
+    lk_lock *lock = op->lock;
+    lk_client *client = lock->client;
+    lki_fail_with(&op->result);
+    op->done(lock, op->result.status, op->done_arg);
+    pthread_mutex_lock(&client->monitor);
+    lock->callbacks--;
+    pthread_cond_broadcast(&client->ended);
+    lki_operation_release(op);
+    pthread_mutex_unlock(&client->monitor);
+}
+
+static void explain(lki_operation *op, lk_status status, const char *text) {
+    lki_error_set(&op->result, status, "lock \"%s\" on %s: %s", op->lock->name,
+                  op->lock->client->topology->shown, text);
+}
+
+void lki_operation_report(lki_operation *op, lk_status status, const char *format, ...) {
+    if (op->reported)
+        return;
+    op->result.status = status;
+    if (status != LK_OK) {
+        char text[LKI_ERROR_MOST];
+        va_list arguments;
+        va_start(arguments, format);
+        if (format)
+            vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        explain(op, status, format ? text : lk_status_text(status));
+    }
+    op->lock->server->async_waiting -= is_waited_for_by_nobody(op);
+    op->reported = true;
+    if (op->caller) {
+        op->caller->done = true;
+        lki_caller_notify(op->caller);
+        op->caller = NULL;
+    } else if (op->done) {
+        op->callback.run = call_back;
+        op->lock->callbacks++;
+        lki_operation_retain(op);
+        lki_callbacks_add(&op->lock->client->callbacks, &op->callback);
+    }
+}
+
+/* ------------------------------------------------------------------------------ its time */
+
+static const lki_line *line_of(const lki_operation *op) {
+    return &op->lock->server->commands;
+}
+
+static int64_t timeout_after(const lki_operation *op, int64_t since_us) {
+    return lki_after_ms(since_us, op->lock->client->settings.command_timeout_ms);
+}
+
+static int64_t later(int64_t a_us, int64_t b_us) {
+    return a_us > b_us ? a_us : b_us;
+}
+
+/* When the server has been silent about it, or away, for too long. */
+static int64_t give_up_us(const lki_operation *op) {
+    int64_t down_us = line_of(op)->down_since_us;
+    bool can_wait = op->state == LKI_PENDING || (op->state == LKI_WAITING && !op->leaving);
+    if (!can_wait)
+        return timeout_after(op, op->silent_since_us);
+    return down_us == LKI_NEVER ? LKI_NEVER
+                                : timeout_after(op, later(down_us, op->silent_since_us));
+}
+
+int64_t lki_operation_due_us(const lki_operation *op) {
+    if (op->reported)
+        return LKI_NEVER;
+    int64_t give_up = give_up_us(op);
+    return op->leaving || op->deadline_us > give_up ? give_up : op->deadline_us;
+}
+
+void lki_operation_time_up(lki_operation *op, int64_t now_us) {
+    if (op->kind == LKI_DO_ACQUIRE && !op->leaving && now_us >= op->deadline_us)
+        lki_operation_leave(op, LK_TIMEOUT);
+    if (!op->reported && now_us >= give_up_us(op))
+        lki_operation_abandon(op, LK_UNAVAILABLE);
+}
+
+/* The time is up; whether that is the server's fault is a matter of whether it can be reached. */
+static void report_leaving(lki_operation *op) {
+    const lki_line *line = line_of(op);
+    if (op->leaving == LK_TIMEOUT && !lki_link_is_up(&line->link))
+        lki_operation_report(op, LK_UNAVAILABLE, "the wait is over, and the server is away (%s)",
+                             line->why.text);
+    else
+        lki_operation_report(op, op->leaving, NULL);
+}
+
+void lki_operation_leave(lki_operation *op, lk_status status) {
+    assert(op->kind == LKI_DO_ACQUIRE);
+    if (op->leaving || op->state == LKI_OVER)
+        return;
+    op->leaving = status;
+    op->silent_since_us = lki_now_us();
+    bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
+                             (op->state == LKI_UNSENT && !op->in_doubt);
+    if (unknown_to_server || !lki_link_is_up(&line_of(op)->link))
+        report_leaving(op);
+    if (unknown_to_server)
+        lki_operation_over(op);
+    else
+        lki_acquire_send_cancel(op);
+}
+
+static void report_silence(lki_operation *op, lk_status status) {
+    const lki_line *line = line_of(op);
+    if (op->state == LKI_SUBSCRIBING)
+        line = &op->lock->server->messages;
+    if (lki_link_is_up(&line->link))
+        lki_operation_report(op, status, "the server did not answer within %lld ms",
+                             (long long)op->lock->client->settings.command_timeout_ms);
+    else
+        lki_operation_report(op, status, "the server has been away for too long (%s)",
+                             line->why.text);
+}
+
+/*
+ * The caller is told that the outcome is unknown, and holds nothing by this call. An acquire is
+ * taken back, a release or downgrade goes on until the server has done it.
+ */
+void lki_operation_abandon(lki_operation *op, lk_status status) {
+    report_silence(op, status);
+    switch (op->kind) {
+    case LKI_DO_ACQUIRE:
+        lki_operation_leave(op, status);
+        break;
+    case LKI_DO_RENEW:
+        lki_operation_over(op);
+        break;
+    case LKI_DO_RELEASE:
+        if (op->state != LKI_PENDING)
+            lki_release_given_up(op);
+        break;
+    case LKI_DO_CONVERT:
+        if (op->state != LKI_PENDING)
+            lki_convert_given_up(op);
+        break;
+    case LKI_DO_UNDO:
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------------ its caller */
+
+static lki_link *link_to_wait_at(const lki_operation *op) {
+    lki_server *server = op->lock->server;
+    if (op->state == LKI_ASKED || op->cancel_on_way)
+        return &server->commands.link;
+    return op->state == LKI_WAITING ? &server->messages.link : NULL;
+}
+
+lk_status lki_operation_await(lki_operation *op) {
+    lk_client *client = op->lock->client;
+    lki_caller caller;
+    lki_caller_init(&caller);
+    op->caller = &caller;
+    lki_operation_begin(op);
+    while (!caller.done) {
+        int64_t due_us = lki_operation_due_us(op), now_us = lki_now_us();
+        caller.recheck = false;
+        lki_link *link = link_to_wait_at(op);
+        if (now_us >= due_us)
+            lki_operation_time_up(op, now_us);
+        else if (link && lki_link_is_up(link))
+            lki_link_wait(link, &caller, due_us);
+        else
+            lki_caller_sleep(&caller, &client->monitor, due_us);
+        lki_link_flush(&op->lock->server->commands.link);
+    }
+    lki_caller_clear(&caller);
+    return op->result.status;
+}

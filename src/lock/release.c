@@ -1,0 +1,111 @@
+/* Giving back, and turning a write into a read. See operation.h. */
+#include "base/clock.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+
+/* A lost hold is given back without asking anybody: the server has none, or soon will not. */
+static bool is_held(lki_operation *op, bool counts, lk_mode mode) {
+    lk_lock *lock = op->lock;
+    unsigned held = mode == LK_WRITE ? lock->writes : lock->reads;
+    if (held && !lock->lost)
+        return true;
+    if (!held) {
+        lki_operation_report(op, LK_NOT_HELD, "this handle has no %s hold",
+                             mode == LK_WRITE ? "write" : "read");
+    } else {
+        lki_operation_report(op, LK_LOST, NULL);
+        if (counts)
+            lki_hold_given_back(lock, mode);
+    }
+    lki_operation_over(op);
+    return false;
+}
+
+bool lki_release_check(lki_operation *op) {
+    if (op->kind == LKI_DO_UNDO)
+        return true;
+    if (!is_held(op, true, op->mode))
+        return false;
+    op->fence = op->lock->fence;
+    return true;
+}
+
+bool lki_convert_check(lki_operation *op) {
+    if (!is_held(op, false, LK_WRITE))
+        return false;
+    op->fence = op->lock->fence;
+    return true;
+}
+
+static void finish(lki_operation *op, lk_status status) {
+    lki_operation_report(op, status, NULL);
+    lki_operation_over(op);
+}
+
+/*
+ * SPEC 9.6: a server that has done it, and has nothing of the handle left, says not-held to the
+ * second asking. That is done, if the hold cannot have run out before.
+ */
+static bool was_done_before(const lki_operation *op) {
+    const lk_lock *lock = op->lock;
+    return op->in_doubt && lock->reads + lock->writes == 1 && lki_now_us() < lock->deadline_us;
+}
+
+void lki_release_answered(lki_operation *op, const lki_answer *answer) {
+    lk_lock *lock = op->lock;
+    lk_status status = LK_OK;
+    if (op->kind == LKI_DO_UNDO) {
+        finish(op, LK_OK);
+        return;
+    }
+    switch (answer->word) {
+    case LKI_ANSWER_RELEASED:
+        break;
+    case LKI_ANSWER_NOT_HELD:
+        if (!was_done_before(op))
+            lki_hold_lose(lock, "the server says that it is not held any more");
+        break;
+    default:
+        lki_operation_report(op, LK_INTERNAL, "the server's answer to release makes no sense");
+        lki_operation_over(op);
+        return;
+    }
+    if (lock->lost)
+        status = LK_LOST;
+    lki_hold_given_back(lock, op->mode);
+    finish(op, status);
+}
+
+void lki_release_given_up(lki_operation *op) {
+    lki_hold_given_back(op->lock, op->mode);
+    op->kind = LKI_DO_UNDO;
+}
+
+static void turn_write_into_read(lk_lock *lock) {
+    lock->reads++;
+    lki_hold_given_back(lock, LK_WRITE);
+}
+
+void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
+    lk_lock *lock = op->lock;
+    lk_status status = LK_OK;
+    if (op->reported) {
+        if (answer->word == LKI_ANSWER_NOT_HELD)
+            lki_hold_lose(lock, "the server says that it is not held any more");
+        lki_operation_over(op);
+        return;
+    }
+    if (answer->word == LKI_ANSWER_NOT_HELD)
+        lki_hold_lose(lock, "the server says that it is not held any more");
+    else if (answer->word != LKI_ANSWER_GRANTED)
+        status = LK_INTERNAL;
+    if (lock->lost)
+        status = LK_LOST;
+    if (status == LK_OK)
+        turn_write_into_read(lock);
+    finish(op, status);
+}
+
+void lki_convert_given_up(lki_operation *op) {
+    turn_write_into_read(op->lock);
+}

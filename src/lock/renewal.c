@@ -1,0 +1,268 @@
+/* See renewal.h; and renewal by hand, of one hold. */
+#include "lock/renewal.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+#include "net/fault.h"
+
+enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3, RETRY_MS = 250 };
+
+/* An entry means a hold (by its serial) or a waiter (by its request), as they were when sent. */
+typedef struct {
+    lk_lock *lock;
+    bool waiter;
+    uint64_t which;
+} entry;
+
+typedef struct {
+    lki_request request;
+    lki_server *server;
+    size_t count;
+    entry entries[];
+} batch;
+
+static int64_t shorter(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* SPEC 5.5: the first two watch the next deadline of all; everybody refreshes its own. */
+void lki_waiter_told(lk_lock *lock, uint64_t place, int64_t ms, int64_t now_us) {
+    int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
+    if (place >= 1 && place <= 2)
+        refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
+    lock->waiter_us = lki_after_ms(now_us, refresh_ms);
+}
+
+/* ------------------------------------------------------------------------------ answers */
+
+static bool is_same_hold(const entry *e) {
+    return lki_lock_holds(e->lock) && e->lock->hold_serial == e->which;
+}
+
+static lki_operation *same_waiter(const entry *e) {
+    lki_operation *op = e->lock->waiting;
+    return op && op->state == LKI_WAITING && op->request == e->which ? op : NULL;
+}
+
+static void try_again(const entry *e, int64_t ms) {
+    int64_t due_us = lki_after_ms(lki_now_us(), ms);
+    if (e->waiter)
+        e->lock->waiter_us = due_us;
+    else if (is_same_hold(e))
+        e->lock->renew_us = due_us;
+}
+
+static void hold_answered(const entry *e, const lki_answer *answer, int64_t sent_us) {
+    if (!is_same_hold(e))
+        return;
+    if (answer->word == LKI_ANSWER_LEASE)
+        lki_hold_renewed(e->lock, sent_us, answer->ms);
+    else if (answer->word == LKI_ANSWER_NOT_HELD)
+        lki_hold_lose(e->lock, "the server says that it is not held any more");
+    else
+        try_again(e, RETRY_MS);
+}
+
+static void waiter_answered(const entry *e, const lki_answer *answer, int64_t sent_us) {
+    lki_operation *op = same_waiter(e);
+    if (!op)
+        return;
+    switch (answer->word) {
+    case LKI_ANSWER_QUEUED:
+        lki_waiter_told(e->lock, answer->place, answer->ms, lki_now_us());
+        break;
+    case LKI_ANSWER_GRANTED:
+        lki_acquire_granted(op, answer, sent_us, true);
+        break;
+    case LKI_ANSWER_NOT_HELD: /* SPEC 9.7: it was dropped; it asks again, and is the last */
+        if (!op->leaving) {
+            op->silent_since_us = lki_now_us();
+            lki_operation_set(op, LKI_UNSENT);
+            lki_lock_advance(e->lock);
+        }
+        break;
+    default:
+        try_again(e, RETRY_MS);
+        break;
+    }
+}
+
+static void log_refusal(lki_server *server, const char *text) {
+    lki_log(server->client, LK_LOG_WARNING, "%s: renewal refused: %s; %s",
+            server->client->topology->shown, text, lki_fault_read(text).advice);
+}
+
+static void entry_answered(const batch *b, size_t i, const redisReply *reply,
+                           const lki_answer *whole) {
+    const entry *e = &b->entries[i];
+    if (e->waiter)
+        e->lock->renewing_waiter = false;
+    else
+        e->lock->renewing_hold = false;
+    if (!reply)
+        return; /* the connection is gone; all renew when there is a new one */
+    if (whole->word == LKI_ANSWER_RENEWED) {
+        lki_answer answer = lki_answer_entry(reply, i);
+        if (answer.word == LKI_ANSWER_ERROR)
+            log_refusal(b->server, answer.text);
+        if (e->waiter)
+            waiter_answered(e, &answer, b->request.sent_us);
+        else
+            hold_answered(e, &answer, b->request.sent_us);
+    } else {
+        try_again(e, b->server->script_missing[LKI_SCRIPT_RENEW] ? 0 : RETRY_MS);
+    }
+}
+
+static void batch_answered(lki_request *request, const redisReply *reply) {
+    batch *b = (batch *)(void *)request;
+    lki_answer whole = {.word = LKI_ANSWER_NONSENSE};
+    if (reply)
+        whole = lki_answer_read(reply);
+    if (whole.word == LKI_ANSWER_RENEWED)
+        lki_server_heard(b->server, request->sent_us, whole.server_us);
+    if (whole.word == LKI_ANSWER_ERROR) {
+        if (lki_fault_read(whole.text).kind == LKI_FAULT_NO_SCRIPT)
+            b->server->script_missing[LKI_SCRIPT_RENEW] = true;
+        else
+            log_refusal(b->server, whole.text);
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        entry_answered(b, i, reply, &whole);
+        lki_lock_plan(b->entries[i].lock);
+        lki_lock_release(b->entries[i].lock);
+    }
+    lki_free(b);
+}
+
+/* ------------------------------------------------------------------------------ sending */
+
+static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
+    size_t count = 0;
+    if (lki_lock_holds(lock) && !lock->renewing_hold && !lki_hold_is_ending(lock) &&
+        (lock->claiming || lock->renew_us <= now_us))
+        out[count++] = (entry){lock, false, lock->hold_serial};
+    if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter &&
+        lock->waiter_us <= now_us)
+        out[count++] = (entry){lock, true, lock->waiting->request};
+    lock->claiming = false;
+    return count;
+}
+
+static lki_renew_words words_of(const entry *e) {
+    return (lki_renew_words){.place = lki_lock_place(e->lock),
+                             .handle = e->lock->handle,
+                             .fence = e->waiter ? 0 : e->lock->fence,
+                             .req = e->waiter ? e->which : 0,
+                             .lease_ms = e->lock->lease_ms};
+}
+
+static void mark(const entry *e, bool on_way) {
+    if (e->waiter)
+        e->lock->renewing_waiter = on_way;
+    else
+        e->lock->renewing_hold = on_way;
+}
+
+static bool send_batch(lki_server *server, const entry *entries, size_t count, int64_t now_us) {
+    lki_link *link = &server->commands.link;
+    lki_renew_words words[LKI_RENEW_MOST];
+    if (!lki_link_is_up(link))
+        return false;
+    batch *b = lki_new(sizeof *b + count * sizeof *entries);
+    if (!b)
+        return false;
+    b->server = server;
+    b->count = count;
+    b->request.complete = batch_answered;
+    for (size_t i = 0; i < count; i++) {
+        b->entries[i] = entries[i];
+        words[i] = words_of(&entries[i]);
+    }
+    lki_command_renew(lki_link_begin(link), lki_server_lacks(server, LKI_SCRIPT_RENEW), words,
+                      count);
+    if (lki_link_commit(link, &b->request, now_us) != LK_OK) {
+        lki_free(b);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        mark(&entries[i], true);
+        lki_lock_retain(entries[i].lock);
+    }
+    return true;
+}
+
+static void send_or_put_off(lki_server *server, const entry *entries, size_t count,
+                            int64_t now_us) {
+    bool sent = send_batch(server, entries, count, now_us);
+    for (size_t i = 0; i < count; i++) {
+        if (!sent)
+            try_again(&entries[i], RETRY_MS);
+        lki_lock_plan(entries[i].lock);
+    }
+}
+
+void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
+    entry entries[LKI_RENEW_MOST + 1]; /* a handle has up to two */
+    size_t count = 0;
+    while (first) {
+        lk_lock *lock = first;
+        first = lock->next_due;
+        lock->next_due = NULL;
+        size_t added = add_entries(lock, now_us, entries + count);
+        if (!added)
+            lki_lock_plan(lock);
+        count += added;
+        if (count >= LKI_RENEW_MOST) {
+            send_or_put_off(server, entries, LKI_RENEW_MOST, now_us);
+            entries[0] = entries[LKI_RENEW_MOST];
+            count -= LKI_RENEW_MOST;
+        }
+    }
+    if (count)
+        send_or_put_off(server, entries, count, now_us);
+}
+
+void lki_claims_add(lk_lock *lock) {
+    if (lock->claiming)
+        return;
+    lock->claiming = true;
+    lock->next_due = lock->server->claims;
+    lock->server->claims = lock;
+}
+
+void lki_claims_send(lki_server *server, int64_t now_us) {
+    lk_lock *claims = server->claims;
+    server->claims = NULL;
+    lki_renewals_send(server, claims, now_us);
+}
+
+/* ------------------------------------------------------------------------------ by hand */
+
+bool lki_renew_check(lki_operation *op) {
+    if (lki_lock_holds(op->lock))
+        return true;
+    lki_operation_report(op, op->lock->lost ? LK_LOST : LK_NOT_HELD, NULL);
+    lki_operation_over(op);
+    return false;
+}
+
+void lki_renew_answered(lki_operation *op, const redisReply *reply) {
+    lk_lock *lock = op->lock;
+    lki_answer answer = lki_answer_entry(reply, 0);
+    lk_status status = LK_OK;
+    if (answer.word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
+        lki_hold_renewed(lock, op->ask.sent_us, answer.ms);
+    else if (answer.word == LKI_ANSWER_NOT_HELD)
+        lki_hold_lose(lock, "the server says that it is not held any more");
+    else if (answer.word == LKI_ANSWER_ERROR)
+        lki_operation_report(op, lki_fault_read(answer.text).status, "%s", answer.text);
+    else if (answer.word != LKI_ANSWER_LEASE)
+        status = LK_INTERNAL;
+    if (lock->lost)
+        status = LK_LOST;
+    lki_operation_report(op, status, NULL);
+    lki_operation_over(op);
+}

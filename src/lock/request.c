@@ -1,0 +1,175 @@
+/* The request of an operation: sending it, and what comes of it. See operation.h. */
+#include "base/clock.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+#include "net/fault.h"
+
+#include <string.h>
+
+enum { NO_MEMORY_RETRY_MS = 20, LATER_RETRY_MS = 50, REFUSED_RETRY_MS = 1000 };
+
+static const lki_script_id scripts[] = {
+    [LKI_DO_ACQUIRE] = LKI_SCRIPT_ACQUIRE, [LKI_DO_RELEASE] = LKI_SCRIPT_RELEASE,
+    [LKI_DO_CONVERT] = LKI_SCRIPT_CONVERT, [LKI_DO_RENEW] = LKI_SCRIPT_RENEW,
+    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,
+};
+
+/* ------------------------------------------------------------------------------ sending */
+
+static void encode_acquire(lki_operation *op, lki_bytes *out, bool text) {
+    const lk_lock *lock = op->lock;
+    lki_acquire_words words = {.handle = lock->handle,
+                               .req = op->request,
+                               .fence = lock->fence,
+                               .mode = op->mode,
+                               .wait = op->wait && lki_server_is_subscribed(lock->server),
+                               .lease_ms = lock->lease_ms,
+                               .policy = lock->policy,
+                               .floor = lock->client->floor,
+                               .owner = lock->given_owner ? lock->given_owner : "",
+                               .group = lock->group ? lock->group : "",
+                               .who = lock->client->settings.who};
+    lki_command_acquire(out, lki_lock_place(lock), text, &words);
+}
+
+static void encode(lki_operation *op, lki_bytes *out, bool text) {
+    const lk_lock *lock = op->lock;
+    lki_place place = lki_lock_place(lock);
+    lki_renew_words renew = {place, lock->handle, lock->fence, 0, op->lease_ms};
+    switch (op->kind) {
+    case LKI_DO_ACQUIRE:
+        encode_acquire(op, out, text);
+        break;
+    case LKI_DO_RELEASE:
+    case LKI_DO_UNDO:
+        lki_command_release(out, place, text, lock->handle, op->request, op->fence, op->mode);
+        break;
+    case LKI_DO_CONVERT:
+        lki_command_convert(out, place, text, lock->handle, op->request, op->fence);
+        break;
+    case LKI_DO_RENEW:
+        lki_command_renew(out, text, &renew, 1);
+        break;
+    }
+}
+
+static void answered(lki_request *, const redisReply *);
+
+static void ask(lki_operation *op, int64_t now_us) {
+    lk_lock *lock = op->lock;
+    lki_link *link = &lock->server->commands.link;
+    if (!op->request)
+        op->request = ++lock->last_request;
+    encode(op, lki_link_begin(link), lki_server_lacks(lock->server, scripts[op->kind]));
+    op->ask.complete = answered;
+    if (lki_link_commit(link, &op->ask, now_us) == LK_OK) {
+        lki_operation_retain(op);
+        op->ask_on_way = true;
+        lki_operation_set(op, LKI_ASKED);
+    } else if (op->in_doubt || op->reported) {
+        op->retry_us = lki_after_ms(now_us, NO_MEMORY_RETRY_MS);
+    } else {
+        lki_operation_report(op, LK_NOMEM, NULL);
+        lki_operation_over(op);
+    }
+}
+
+void lki_operation_send(lki_operation *op) {
+    int64_t now_us = lki_now_us();
+    bool gone = op->kind == LKI_DO_ACQUIRE && (op->leaving || op->reported);
+    if (gone && !op->in_doubt) {
+        lki_operation_report(op, op->leaving, NULL);
+        lki_operation_over(op);
+    } else if (!lki_link_is_up(&op->lock->server->commands.link) || now_us < op->retry_us) {
+        lki_lock_plan(op->lock);
+    } else if (gone) {
+        lki_acquire_send_cancel(op);
+    } else {
+        ask(op, now_us);
+    }
+}
+
+/* ------------------------------------------------------------------------------ answers */
+
+/* The connection was cut before the answer: the server may have done it or not. */
+static void cut(lki_operation *op) {
+    lki_operation_set(op, LKI_UNSENT);
+    if (op->kind == LKI_DO_RENEW)
+        return; /* asking twice does no harm */
+    op->in_doubt = true;
+    if (op->kind == LKI_DO_ACQUIRE && op->leaving)
+        lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
+                             "the connection was lost before the server could say");
+}
+
+static void retry(lki_operation *op, int64_t ms) {
+    op->retry_us = lki_after_ms(lki_now_us(), ms);
+    lki_operation_set(op, LKI_UNSENT);
+    lki_operation_send(op);
+}
+
+static void report_fault(lki_operation *op, const lki_fault *fault, const char *text) {
+    lki_operation_report(op, fault->status, "%s; %s", text, fault->advice);
+}
+
+/* An error reply: nothing was done this time. If an earlier try is in doubt, it stays so. */
+static void refused(lki_operation *op, const char *text) {
+    lki_fault fault = lki_fault_read(text);
+    switch (fault.kind) {
+    case LKI_FAULT_NO_SCRIPT:
+        op->lock->server->script_missing[scripts[op->kind]] = true;
+        retry(op, 0);
+        break;
+    case LKI_FAULT_LATER:
+        lki_error_set(&op->lock->server->commands.why, fault.status, "%s", text);
+        retry(op, LATER_RETRY_MS);
+        break;
+    case LKI_FAULT_FINAL:
+        report_fault(op, &fault, text);
+        if (op->in_doubt || op->kind == LKI_DO_UNDO)
+            retry(op, REFUSED_RETRY_MS);
+        else
+            lki_operation_over(op);
+        break;
+    }
+}
+
+static void dispatch(lki_operation *op, const lki_answer *answer, const redisReply *reply) {
+    switch (op->kind) {
+    case LKI_DO_ACQUIRE:
+        lki_acquire_answered(op, answer);
+        break;
+    case LKI_DO_RELEASE:
+    case LKI_DO_UNDO:
+        lki_release_answered(op, answer);
+        break;
+    case LKI_DO_CONVERT:
+        lki_convert_answered(op, answer);
+        break;
+    case LKI_DO_RENEW:
+        lki_renew_answered(op, reply);
+        break;
+    }
+}
+
+static void answered(lki_request *request, const redisReply *reply) {
+    lki_operation *op = (lki_operation *)(void *)((char *)request - offsetof(lki_operation, ask));
+    op->ask_on_way = false;
+    if (op->state != LKI_ASKED) {
+        /* It was settled by another way: a message, or its caller's patience was over. */
+    } else if (!reply) {
+        cut(op);
+    } else {
+        lki_answer answer = lki_answer_read(reply);
+        if (answer.word == LKI_ANSWER_ERROR) {
+            refused(op, answer.text);
+        } else if (answer.word == LKI_ANSWER_NONSENSE) {
+            lki_operation_report(op, LK_INTERNAL, "the server's answer makes no sense");
+            lki_operation_over(op);
+        } else {
+            lki_server_heard(op->lock->server, request->sent_us, answer.server_us);
+            dispatch(op, &answer, reply);
+        }
+    }
+    lki_operation_release(op);
+}

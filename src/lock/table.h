@@ -1,0 +1,20 @@
+/* All handles of a client, by their number. */
+#ifndef LKI_TABLE_H
+#define LKI_TABLE_H
+
+#include "latchkey.h"
+
+typedef struct {
+    lk_lock **buckets;
+    size_t room, count; /* room is a power of 2 */
+} lki_table;
+
+bool lki_table_add(lki_table *, lk_lock *); /* false: out of memory */
+void lki_table_remove(lki_table *, lk_lock *);
+lk_lock *lki_table_find(const lki_table *, uint64_t number);
+void lki_table_free(lki_table *);
+
+/* Walks all: NULL for the first. The table must not be changed meanwhile. */
+lk_lock *lki_table_next(const lki_table *, const lk_lock *);
+
+#endif

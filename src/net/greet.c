@@ -1,0 +1,210 @@
+/* See greet.h. */
+#include "net/greet.h"
+
+#include "net/fault.h"
+#include "net/resp.h"
+#include "net/talk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OLDEST_MAJOR = 6, OLDEST_MINOR = 2 };
+
+static lk_status refused(const lki_talk *talk, const char *what, const char *reply,
+                         lki_error *error) {
+    lki_fault fault = lki_fault_read(reply);
+    return lki_error_set(error, fault.status, "%s: %s: %s; %s", talk->shown, what, reply,
+                         fault.advice);
+}
+
+/* One exchange whose refusal is the end; the reply is the caller's to free. */
+static lk_status exchange(lki_talk *talk, const lki_bytes *command, redisReply **out,
+                          lki_error *error) {
+    lk_status status = lki_talk_write(talk, command, error);
+    return status == LK_OK ? lki_talk_read(talk, out, error) : status;
+}
+
+static lk_status demand(lki_talk *talk, const char *what, const lki_bytes *command,
+                        lki_error *error) {
+    redisReply *reply = NULL;
+    lk_status status = exchange(talk, command, &reply, error);
+    if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
+        status = refused(talk, what, reply->str, error);
+    freeReplyObject(reply);
+    return status;
+}
+
+static lk_status authenticate(lki_talk *talk, const lki_endpoint *endpoint, lki_error *error) {
+    lki_bytes command = {0};
+    lk_status status = LK_OK;
+    if (endpoint->password) {
+        lki_resp_command(&command, endpoint->user ? 3 : 2);
+        lki_resp_text(&command, "AUTH");
+        if (endpoint->user)
+            lki_resp_text(&command, endpoint->user);
+        lki_resp_text(&command, endpoint->password);
+        status = demand(talk, "user or password", &command, error);
+        explicit_bzero(command.data, command.length);
+    }
+    if (status == LK_OK && endpoint->db) {
+        lki_bytes_cut(&command, 0);
+        lki_resp_command(&command, 2);
+        lki_resp_text(&command, "SELECT");
+        lki_resp_number(&command, endpoint->db);
+        status = demand(talk, "db", &command, error);
+    }
+    lki_bytes_free(&command);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------ who it is */
+
+static const char *info_field(const char *info, const char *field) {
+    size_t length = strlen(field);
+    for (const char *line = info; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, field, length) == 0)
+            return line + length;
+    }
+    return NULL;
+}
+
+static lk_status read_server(const lki_talk *talk, const char *info, lki_identity *identity,
+                             lki_error *error) {
+    const char *run_id = info_field(info, "run_id:");
+    const char *version = info_field(info, "redis_version:");
+    if (run_id && strcspn(run_id, "\r\n") == LKI_RUN_ID_LENGTH)
+        memcpy(identity->run_id, run_id, LKI_RUN_ID_LENGTH);
+    if (!version)
+        return LK_OK;
+    char *end;
+    unsigned long major = strtoul(version, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    if (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR))
+        return lki_error_set(error, LK_UNSUPPORTED,
+                             "%s: the server is version %.*s; latchkey needs 6.2 or newer",
+                             talk->shown, (int)strcspn(version, "\r\n"), version);
+    return LK_OK;
+}
+
+static lk_status read_role(const lki_talk *talk, const char *info, lki_error *error) {
+    const char *role = info_field(info, "role:");
+    if (role && strncmp(role, "slave", strlen("slave")) == 0)
+        return lki_error_set(error, LK_UNAVAILABLE,
+                             "%s: READONLY: it is a replica; give the address of the master",
+                             talk->shown);
+    return LK_OK;
+}
+
+enum { SAY_NAME, SAY_ID, SAY_SERVER, SAY_ROLE, SAY_PING, SAYINGS };
+
+static void add_sayings(lki_bytes *out, const char *name) {
+    lki_resp_command(out, 3);
+    lki_resp_text(out, "CLIENT");
+    lki_resp_text(out, "SETNAME");
+    lki_resp_text(out, name);
+    lki_resp_command(out, 2);
+    lki_resp_text(out, "CLIENT");
+    lki_resp_text(out, "ID");
+    lki_resp_command(out, 2);
+    lki_resp_text(out, "INFO");
+    lki_resp_text(out, "server");
+    lki_resp_command(out, 2);
+    lki_resp_text(out, "INFO");
+    lki_resp_text(out, "replication");
+    lki_resp_command(out, 1);
+    lki_resp_text(out, "PING");
+}
+
+/* What it will not tell for want of rights we do without; PING tells whether it serves. */
+static lk_status heard(const lki_talk *talk, int saying, const redisReply *reply,
+                       lki_identity *identity, lki_error *error) {
+    if (saying == SAY_ID && reply->type == REDIS_REPLY_INTEGER)
+        identity->connection = (uint64_t)reply->integer;
+    if (saying == SAY_SERVER && reply->type == REDIS_REPLY_STRING)
+        return read_server(talk, reply->str, identity, error);
+    if (saying == SAY_ROLE && reply->type == REDIS_REPLY_STRING)
+        return read_role(talk, reply->str, error);
+    if (saying == SAY_PING && reply->type == REDIS_REPLY_ERROR &&
+        strncmp(reply->str, "NOPERM", strlen("NOPERM")) != 0)
+        return refused(talk, "it cannot serve", reply->str, error);
+    return LK_OK;
+}
+
+static lk_status introduce(lki_talk *talk, const char *name, lki_identity *identity,
+                           lki_error *error) {
+    lki_bytes command = {0};
+    add_sayings(&command, name);
+    lk_status status = lki_talk_write(talk, &command, error);
+    for (int saying = 0; saying < SAYINGS && status == LK_OK; saying++) {
+        redisReply *reply = NULL;
+        status = lki_talk_read(talk, &reply, error);
+        if (status == LK_OK)
+            status = heard(talk, saying, reply, identity, error);
+        freeReplyObject(reply);
+    }
+    lki_bytes_free(&command);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------ what we want */
+
+/*
+ * SPEC 9.6: the server may still have requests of a connection that we gave up. After this has been
+ * answered it cannot run them any more. Another run of the server has forgotten them anyway, and
+ * there the number may be somebody else's.
+ */
+static lk_status end_earlier(lki_talk *talk, const lki_identity *earlier,
+                             const lki_identity *identity, lki_error *error) {
+    if (!earlier || !earlier->connection || !*earlier->run_id ||
+        strcmp(earlier->run_id, identity->run_id) != 0)
+        return LK_OK;
+    lki_bytes command = {0};
+    redisReply *reply = NULL;
+    lki_resp_command(&command, 4);
+    lki_resp_text(&command, "CLIENT");
+    lki_resp_text(&command, "KILL");
+    lki_resp_text(&command, "ID");
+    lki_resp_number(&command, earlier->connection);
+    lk_status status = exchange(talk, &command, &reply, error);
+    freeReplyObject(reply);
+    lki_bytes_free(&command);
+    return status;
+}
+
+static lk_status subscribe(lki_talk *talk, const char *channel, lki_error *error) {
+    if (!channel)
+        return LK_OK;
+    lki_bytes command = {0};
+    lki_resp_command(&command, 2);
+    lki_resp_text(&command, "SUBSCRIBE");
+    lki_resp_text(&command, channel);
+    lk_status status = demand(talk, "subscribing to the client's channel", &command, error);
+    lki_bytes_free(&command);
+    return status;
+}
+
+lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_identity *out,
+                    lki_error *error) {
+    lki_talk talk = {.transport = transport,
+                     .reader = redisReaderCreate(),
+                     .deadline_us = greeting->deadline_us,
+                     .stop_fd = greeting->stop_fd,
+                     .shown = greeting->endpoint->shown};
+    lki_identity identity = {0};
+    if (!talk.reader)
+        return lki_error_no_memory(error);
+    lk_status status = authenticate(&talk, greeting->endpoint, error);
+    if (status == LK_OK)
+        status = introduce(&talk, greeting->name, &identity, error);
+    if (status == LK_OK)
+        status = end_earlier(&talk, greeting->earlier, &identity, error);
+    if (status == LK_OK)
+        status = subscribe(&talk, greeting->channel, error);
+    redisReaderFree(talk.reader);
+    if (status == LK_OK)
+        *out = identity;
+    return status;
+}

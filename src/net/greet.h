@@ -1,0 +1,33 @@
+/*
+ * What is said on a new connection before anything else: who we are, which database, whether the
+ * server can serve; and on a subscription connection what we want to hear. Blocks until a deadline.
+ */
+#ifndef LKI_GREET_H
+#define LKI_GREET_H
+
+#include "net/transport.h"
+
+enum { LKI_RUN_ID_LENGTH = 40 };
+
+/* A connection as the server knows it; `run_id` "" or `connection` 0 when it would not say. */
+typedef struct {
+    char run_id[LKI_RUN_ID_LENGTH + 1];
+    uint64_t connection;
+} lki_identity;
+
+typedef struct {
+    const lki_endpoint *endpoint;
+    const char *name;            /* of the connection, for CLIENT LIST */
+    const char *channel;         /* to subscribe to; NULL: none */
+    const lki_identity *earlier; /* a connection of ours that must not run anything any more */
+    int64_t deadline_us;
+    int stop_fd;
+} lki_greeting;
+
+/*
+ * LK_UNAVAILABLE (LOADING, a replica, the connection ended), LK_DENIED (AUTH, ACL),
+ * LK_UNSUPPORTED (older than 6.2), LK_CANCELED for stop_fd, LK_NOMEM, LK_INTERNAL.
+ */
+lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);
+
+#endif

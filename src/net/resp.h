@@ -1,0 +1,14 @@
+/* Commands as they go over the wire: an array of texts. Replies are hiredis' business. */
+#ifndef LKI_RESP_H
+#define LKI_RESP_H
+
+#include "base/bytes.h"
+
+#include <stdint.h>
+
+void lki_resp_command(lki_bytes *, size_t words); /* that many words must follow */
+void lki_resp_word(lki_bytes *, const char *bytes, size_t length);
+void lki_resp_text(lki_bytes *, const char *text);
+void lki_resp_number(lki_bytes *, uint64_t number);
+
+#endif

@@ -1,0 +1,431 @@
+/* See tls.h. */
+#include "net/tls.h"
+
+#include "base/memory.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+struct lki_tls {
+    SSL_CTX *context;
+    BIO_METHOD *method;
+    int fd;
+    char *shown;
+    char *name;      /* for SNI; NULL: the server is known by its address */
+    char *ca_folder; /* NULL: not a folder */
+    bool has_certificate;
+
+    pthread_mutex_t lock; /* protects all below: an SSL serves one thread at a time */
+    SSL *ssl;
+    short reading, writing; /* the events that the last read and write asked for */
+    bool is_open;           /* the handshake is done */
+    bool is_broken;         /* OpenSSL forbids a goodbye then */
+    bool was_asked;         /* for a certificate that we do not have */
+    int error_number;       /* of the last call of the kernel; 0 after the end of the stream */
+};
+
+/* ---------------------------------------------------------------------------------- the socket */
+
+/* OpenSSL's own socket BIO uses write(2), which kills the process when the server has gone. */
+
+static bool may_go_on(int number) {
+    return number == EAGAIN || number == EWOULDBLOCK || number == EINTR;
+}
+
+static int receive(BIO *bio, char *buffer, int size) {
+    lki_tls *tls = BIO_get_data(bio);
+    ssize_t length = recv(tls->fd, buffer, (size_t)size, 0);
+    BIO_clear_retry_flags(bio);
+    if (length < 0 && may_go_on(errno))
+        BIO_set_retry_read(bio);
+    else if (length < 0)
+        tls->error_number = errno;
+    return (int)length;
+}
+
+static int transmit(BIO *bio, const char *bytes, int size) {
+    lki_tls *tls = BIO_get_data(bio);
+    ssize_t length = send(tls->fd, bytes, (size_t)size, MSG_NOSIGNAL);
+    BIO_clear_retry_flags(bio);
+    if (length < 0 && may_go_on(errno))
+        BIO_set_retry_write(bio);
+    else if (length < 0)
+        tls->error_number = errno;
+    return (int)length;
+}
+
+static long control(BIO *bio, int command, long number, void *pointer) {
+    (void)bio, (void)number, (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *new_method(void) {
+    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "latchkey");
+    if (method && BIO_meth_set_read(method, receive) && BIO_meth_set_write(method, transmit) &&
+        BIO_meth_set_ctrl(method, control))
+        return method;
+    BIO_meth_free(method);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------- the errors */
+
+static const char *reason_of(unsigned long code) {
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+    return reason ? reason : "no reason is known";
+}
+
+/* `lacks` is what the file does not have when it could be read. */
+static lk_status refuse_file(const char *option, const char *file, const char *lacks,
+                             lki_error *error) {
+    unsigned long code = ERR_peek_error();
+    if (ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE)
+        return lki_error_no_memory(error);
+    if (ERR_SYSTEM_ERROR(code))
+        return lki_error_set(error, LK_INVALID, "%s, the file %s, cannot be read: %s", option, file,
+                             strerror(ERR_GET_REASON(code)));
+    return lki_error_set(error, LK_INVALID, "%s, the file %s, has no %s in it (%s)", option, file,
+                         lacks, reason_of(code));
+}
+
+static lk_status refuse_their_certificate(const lki_tls *tls, long why, lki_error *error) {
+    const char *advice = "see to the server's certificate";
+    switch (why) {
+    case X509_V_ERR_OUT_OF_MEM:
+        return lki_error_no_memory(error);
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        advice = "use a host, or a tls_server_name, that the certificate names";
+        break;
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+        advice = tls->ca_folder
+                     ? "tls_ca must have the issuer; run `openssl rehash` on a folder of files"
+                     : "set tls_ca to the certificate of its issuer";
+        break;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        advice = "renew it on the server, and check the clock here";
+        break;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        advice = "check the clocks, here and there";
+        break;
+    }
+    return lki_error_set(error, LK_DENIED, "the certificate of %s is refused: %s; %s", tls->shown,
+                         X509_verify_cert_error_string(why), advice);
+}
+
+static bool is_about_our_certificate(const lki_tls *tls, int reason) {
+    switch (reason) {
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+        return true;
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE: /* all that TLS 1.2 has for a missing one */
+        return tls->was_asked;
+    }
+    return false;
+}
+
+static lk_status explain_protocol(const lki_tls *tls, lki_error *error) {
+    long verified = SSL_get_verify_result(tls->ssl);
+    unsigned long code = ERR_peek_error();
+    int reason = ERR_GET_REASON(code);
+    if (reason == ERR_R_MALLOC_FAILURE)
+        return lki_error_no_memory(error);
+    if (!tls->is_open && verified != X509_V_OK)
+        return refuse_their_certificate(tls, verified, error);
+    if (ERR_GET_LIB(code) == ERR_LIB_SSL && is_about_our_certificate(tls, reason))
+        return lki_error_set(
+            error, LK_DENIED, "%s refuses this client: %s; %s", tls->shown, reason_of(code),
+            tls->has_certificate ? "it must trust the issuer of tls_cert" : "set tls_cert");
+    if (!tls->is_open && reason == SSL_R_WRONG_VERSION_NUMBER)
+        return lki_error_set(error, LK_UNAVAILABLE,
+                             "%s does not speak TLS on this port; check the port, or use a URL "
+                             "without TLS",
+                             tls->shown);
+    return lki_error_set(error, LK_UNAVAILABLE, "TLS with %s failed: %s", tls->shown,
+                         reason_of(code));
+}
+
+/* Makes the sentence of a call that failed with `why`, of SSL_get_error. */
+static lk_status explain(lki_tls *tls, int why, lki_error *error) {
+    tls->is_broken = true;
+    if (why == SSL_ERROR_SSL)
+        return explain_protocol(tls, error);
+    if (why == SSL_ERROR_SYSCALL && tls->error_number)
+        return lki_error_set(error, LK_UNAVAILABLE, "the connection to %s is lost: %s", tls->shown,
+                             strerror(tls->error_number));
+    if (tls->is_open)
+        return lki_error_set(error, LK_UNAVAILABLE, "%s has closed the connection", tls->shown);
+    return lki_error_set(error, LK_UNAVAILABLE,
+                         "%s closed the connection in the TLS handshake; check that this port "
+                         "speaks TLS",
+                         tls->shown);
+}
+
+/* ------------------------------------------------------------------------------ certificates */
+
+/* Nobody is there to type a key's passphrase; without this OpenSSL would ask the terminal. */
+static int no_passphrase(char *buffer, int size, int writing, void *context) {
+    (void)buffer, (void)size, (void)writing, (void)context;
+    return -1;
+}
+
+/* Called when the server wants a certificate and none is loaded. */
+static int note_that_it_was_asked(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
+    (void)certificate, (void)key;
+    lki_tls *tls = SSL_get_app_data(ssl);
+    tls->was_asked = true;
+    return 0;
+}
+
+static lk_status trust(lki_tls *tls, const char *ca, lki_error *error) {
+    struct stat status;
+    ERR_clear_error();
+    if (!ca)
+        return SSL_CTX_set_default_verify_paths(tls->context) ? LK_OK : lki_error_no_memory(error);
+    if (stat(ca, &status) != 0)
+        return lki_error_set(error, LK_INVALID, "tls_ca, %s, cannot be read: %s", ca,
+                             strerror(errno));
+    if (S_ISDIR(status.st_mode)) {
+        if (!lki_copy_to(&tls->ca_folder, ca) || !SSL_CTX_load_verify_dir(tls->context, ca))
+            return lki_error_no_memory(error);
+        return LK_OK;
+    }
+    return SSL_CTX_load_verify_file(tls->context, ca)
+               ? LK_OK
+               : refuse_file("tls_ca", ca, "certificate", error);
+}
+
+static lk_status load_own(lki_tls *tls, const lki_tls_files *files, lki_error *error) {
+    const char *key = files->key ? files->key : files->cert;
+    if (!files->cert)
+        return files->key ? lki_error_set(error, LK_INVALID, "tls_key has no use without tls_cert")
+                          : LK_OK;
+    ERR_clear_error();
+    if (SSL_CTX_use_certificate_chain_file(tls->context, files->cert) != 1)
+        return refuse_file("tls_cert", files->cert, "certificate", error);
+    ERR_clear_error();
+    if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
+        return refuse_file(files->key ? "tls_key" : "tls_cert", key,
+                           "key that belongs to tls_cert and needs no passphrase", error);
+    tls->has_certificate = true;
+    return LK_OK;
+}
+
+static bool is_address(const char *name) {
+    struct in6_addr address;
+    return inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;
+}
+
+static lk_status expect_name(lki_tls *tls, const char *name, lki_error *error) {
+    X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(tls->context);
+    /* OpenSSL takes an empty name for "any", and one with a dot in front for all names below it. */
+    if (!name || !*name || *name == '.')
+        return lki_error_set(error, LK_INVALID,
+                             "tls_server_name is no name that a server can have");
+    if (is_address(name))
+        return X509_VERIFY_PARAM_set1_ip_asc(rules, name) ? LK_OK : lki_error_no_memory(error);
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (!X509_VERIFY_PARAM_set1_host(rules, name, 0) || !lki_copy_to(&tls->name, name))
+        return lki_error_no_memory(error);
+    return LK_OK;
+}
+
+static bool new_context(lki_tls *tls) {
+    /*
+     * Programs leave by exit() while the client's thread still talks to the server: OpenSSL must
+     * not take itself apart under it.
+     */
+    if (!OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL))
+        return false;
+    tls->method = new_method();
+    tls->context = SSL_CTX_new(TLS_client_method());
+    if (!tls->method || !tls->context ||
+        !SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION))
+        return false;
+    SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_default_passwd_cb(tls->context, no_passphrase);
+    SSL_CTX_set_client_cert_cb(tls->context, note_that_it_was_asked);
+    /*
+     * With renegotiation a write could wait for bytes that the reading thread takes away.
+     * Read-ahead stays off: a read with room for 16 KB takes a whole record, and poll(2) knows of
+     * the rest.
+     */
+    SSL_CTX_set_options(tls->context, SSL_OP_NO_RENEGOTIATION);
+    /* A write that did not fit is tried again with the same bytes, maybe moved, or with more. */
+    SSL_CTX_set_mode(tls->context,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return true;
+}
+
+lk_status lki_tls_new(const lki_endpoint *endpoint, const lki_tls_files *files, lki_tls **out,
+                      lki_error *error) {
+    const lki_tls_files none = {0};
+    files = files ? files : &none;
+    lki_tls *made = lki_new(sizeof *made);
+    if (!made)
+        return lki_error_no_memory(error);
+    pthread_mutex_init(&made->lock, NULL);
+    made->fd = -1;
+    lk_status status = LK_OK;
+    if (!lki_copy_to(&made->shown, endpoint->shown) || !new_context(made))
+        status = lki_error_no_memory(error);
+    if (status == LK_OK)
+        status = trust(made, files->ca, error);
+    if (status == LK_OK)
+        status = load_own(made, files, error);
+    if (status == LK_OK)
+        status = expect_name(made, files->server_name ? files->server_name : endpoint->host, error);
+    if (status == LK_OK)
+        *out = made;
+    else
+        lki_tls_free(made);
+    ERR_clear_error();
+    return status;
+}
+
+void lki_tls_free(lki_tls *tls) {
+    if (!tls)
+        return;
+    SSL_free(tls->ssl);
+    SSL_CTX_free(tls->context);
+    BIO_meth_free(tls->method);
+    pthread_mutex_destroy(&tls->lock);
+    lki_free(tls->shown);
+    lki_free(tls->name);
+    lki_free(tls->ca_folder);
+    lki_free(tls);
+}
+
+/* --------------------------------------------------------------------------------- talking */
+
+lk_status lki_tls_start(lki_tls *tls, int fd, lki_error *error) {
+    SSL_free(tls->ssl);
+    tls->fd = fd;
+    tls->ssl = SSL_new(tls->context);
+    BIO *bio = BIO_new(tls->method);
+    if (!tls->ssl || !bio || !SSL_set_app_data(tls->ssl, tls) ||
+        (tls->name && !SSL_set_tlsext_host_name(tls->ssl, tls->name))) {
+        BIO_free(bio);
+        ERR_clear_error();
+        return lki_error_no_memory(error);
+    }
+    BIO_set_data(bio, tls);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(tls->ssl, bio, bio); /* the SSL's from now on */
+    SSL_set_connect_state(tls->ssl);
+    tls->reading = POLLIN;
+    tls->writing = POLLOUT;
+    tls->is_open = tls->is_broken = tls->was_asked = false;
+    return LK_OK;
+}
+
+/* Before each call: the thread's queue of errors, and the kernel's, are about it alone. */
+static void forget_errors(lki_tls *tls) {
+    ERR_clear_error();
+    tls->error_number = 0;
+}
+
+static short events_of(int why) {
+    return why == SSL_ERROR_WANT_READ ? POLLIN : why == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
+}
+
+lk_status lki_tls_shake(lki_tls *tls, short *events, lki_error *error) {
+    lk_status status = LK_OK;
+    pthread_mutex_lock(&tls->lock);
+    forget_errors(tls);
+    int result = SSL_do_handshake(tls->ssl);
+    int why = SSL_get_error(tls->ssl, result);
+    *events = events_of(why);
+    tls->is_open = result == 1;
+    if (result != 1 && !*events)
+        status = explain(tls, why, error);
+    ERR_clear_error();
+    pthread_mutex_unlock(&tls->lock);
+    return status;
+}
+
+/* The end of a read or a write: its result, and in *events what the next one has to wait for. */
+static ssize_t settle(lki_tls *tls, int why, size_t length, short usual, short *events,
+                      lki_error *error) {
+    *events = events_of(why) ? events_of(why) : usual;
+    if (why == SSL_ERROR_NONE)
+        return (ssize_t)length;
+    if (events_of(why))
+        return LKI_WOULD_BLOCK;
+    explain(tls, why, error);
+    ERR_clear_error();
+    return LKI_BROKEN;
+}
+
+ssize_t lki_tls_read(lki_tls *tls, void *buffer, size_t size, lki_error *error) {
+    size_t length = 0;
+    pthread_mutex_lock(&tls->lock);
+    forget_errors(tls);
+    int why = SSL_get_error(tls->ssl, SSL_read_ex(tls->ssl, buffer, size, &length));
+    ssize_t result = settle(tls, why, length, POLLIN, &tls->reading, error);
+    pthread_mutex_unlock(&tls->lock);
+    return result;
+}
+
+/*
+ * A server that refuses a certificate says so and hangs up, and a write may be what notices first.
+ * What the server said can be read still, and is the better reason.
+ */
+static int look_for_alert(lki_tls *tls, int why) {
+    char byte;
+    size_t length;
+    int number = tls->error_number;
+    if (why != SSL_ERROR_SYSCALL)
+        return why;
+    forget_errors(tls);
+    if (SSL_get_error(tls->ssl, SSL_peek_ex(tls->ssl, &byte, 1, &length)) == SSL_ERROR_SSL)
+        return SSL_ERROR_SSL;
+    tls->error_number = number;
+    return why;
+}
+
+ssize_t lki_tls_write(lki_tls *tls, const void *bytes, size_t size, lki_error *error) {
+    size_t length = 0;
+    pthread_mutex_lock(&tls->lock);
+    forget_errors(tls);
+    int why = SSL_get_error(tls->ssl, SSL_write_ex(tls->ssl, bytes, size, &length));
+    ssize_t result = settle(tls, look_for_alert(tls, why), length, POLLOUT, &tls->writing, error);
+    pthread_mutex_unlock(&tls->lock);
+    return result;
+}
+
+short lki_tls_events(lki_tls *tls, bool writing) {
+    pthread_mutex_lock(&tls->lock);
+    short events = writing ? tls->writing : tls->reading;
+    pthread_mutex_unlock(&tls->lock);
+    return events;
+}
+
+void lki_tls_say_goodbye(lki_tls *tls) {
+    pthread_mutex_lock(&tls->lock);
+    if (tls->is_open && !tls->is_broken) {
+        forget_errors(tls);
+        SSL_shutdown(tls->ssl);
+        ERR_clear_error();
+    }
+    pthread_mutex_unlock(&tls->lock);
+}

@@ -1,0 +1,323 @@
+/* See transport.h. Opening waits in wait_for() alone; TLS itself is in tls.c. */
+#include "net/transport.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "net/tls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A silent peer is given up after half a minute, whether we have something to say to it or not. */
+enum {
+    KEEPALIVE_IDLE_S = 15,
+    KEEPALIVE_EACH_S = 5,
+    KEEPALIVE_COUNT = 3,
+    UNANSWERED_MOST_MS = 30000
+};
+enum { QUEUE_RETRY_MS = 5 };
+
+struct lki_transport {
+    int fd;
+    char *shown;
+    lki_tls *tls; /* NULL: plain */
+};
+
+/* The call of lki_transport_open(), while it runs. */
+typedef struct {
+    lki_transport *transport;
+    int64_t deadline_us; /* of the address that is tried */
+    int stop_fd;
+    bool has_failed; /* at an earlier address; its reason is in the error */
+    lki_error *error;
+} attempt;
+
+/* ---------------------------------------------------------------------------------- opening */
+
+static lk_status say_stopped(const attempt *a) {
+    return lki_error_set(a->error, LK_CANCELED, "connecting to %s was broken off",
+                         a->transport->shown);
+}
+
+static lk_status say_late(const attempt *a, const char *what) {
+    return lki_error_set(a->error, LK_UNAVAILABLE, "cannot connect to %s: %s", a->transport->shown,
+                         what);
+}
+
+static const char *advice_for(int number) {
+    switch (number) {
+    case ECONNREFUSED:
+    case ENOENT:
+        return "check that a server runs there";
+    case EACCES:
+    case EPERM:
+        return "check the rights of this user";
+    case EMFILE:
+    case ENFILE:
+        return "close some, or raise the limit";
+    }
+    return "check the URL and the network";
+}
+
+static lk_status say_failed(const attempt *a, int number) {
+    bool scarce = number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS;
+    /* This machine may lack addresses of that kind; what the host's others said is better then. */
+    bool no_way = number == ENETUNREACH || number == EAFNOSUPPORT || number == EADDRNOTAVAIL;
+    if (no_way && a->has_failed)
+        return LK_UNAVAILABLE;
+    return lki_error_set(a->error, scarce ? LK_NOMEM : LK_UNAVAILABLE,
+                         "cannot connect to %s: %s; %s", a->transport->shown, strerror(number),
+                         advice_for(number));
+}
+
+/* Waits for events of fd; `late` is what to say when the time is up. */
+static lk_status wait_for(const attempt *a, int fd, short events, const char *late) {
+    for (;;) {
+        struct pollfd polled[] = {{a->stop_fd, POLLIN, 0}, {fd, events, 0}};
+        int left_ms = lki_poll_ms(a->deadline_us);
+        if (poll(polled, 2, left_ms) < 0 && errno != EINTR && errno != EAGAIN)
+            return say_failed(a, errno);
+        if (polled[0].revents)
+            return say_stopped(a);
+        if (left_ms == 0) /* also when something is there: a peer could go on so for ever */
+            return say_late(a, late);
+        if (polled[1].revents)
+            return LK_OK;
+    }
+}
+
+/* The queue of a Unix socket is full, and poll(2) cannot tell when it no longer is. */
+static lk_status wait_for_queue(const attempt *a) {
+    attempt briefly = *a;
+    int64_t until_us = lki_after_ms(lki_now_us(), QUEUE_RETRY_MS);
+    if (until_us < a->deadline_us)
+        briefly.deadline_us = until_us;
+    lk_status status = wait_for(&briefly, -1, 0, "the server accepts no connection");
+    return status == LK_UNAVAILABLE && lki_now_us() < a->deadline_us ? LK_OK : status;
+}
+
+static lk_status connect_to(const attempt *a, const struct sockaddr *address, socklen_t length) {
+    int fd = a->transport->fd, number = 0;
+    socklen_t size = sizeof number;
+    while (connect(fd, address, length) != 0) {
+        if (errno == EAGAIN && address->sa_family == AF_UNIX) {
+            lk_status status = wait_for_queue(a);
+            if (status != LK_OK)
+                return status;
+            continue;
+        }
+        if (errno != EINPROGRESS && errno != EINTR)
+            return say_failed(a, errno);
+        lk_status status =
+            wait_for(a, fd, POLLOUT, "no answer in time; check host, port and firewalls");
+        if (status != LK_OK)
+            return status;
+        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0)
+            number = errno;
+        return number ? say_failed(a, number) : LK_OK;
+    }
+    return LK_OK;
+}
+
+/* None of these is needed to work: a kernel that lacks one is fine. */
+static void set_tcp_options(int fd) {
+    const struct {
+        int level, name, value;
+    } options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
+                   {SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_EACH_S},
+                   {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
+                   {IPPROTO_TCP, TCP_USER_TIMEOUT, UNANSWERED_MOST_MS}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                   sizeof options[i].value);
+}
+
+static lk_status shake_hands(const attempt *a) {
+    lki_transport *transport = a->transport;
+    lk_status status = lki_tls_start(transport->tls, transport->fd, a->error);
+    while (status == LK_OK) {
+        short events;
+        status = lki_tls_shake(transport->tls, &events, a->error);
+        if (status == LK_OK && !events)
+            break;
+        if (status == LK_OK)
+            status = wait_for(a, transport->fd, events,
+                              "the TLS handshake is not answered in time; check that this port "
+                              "speaks TLS");
+    }
+    return status;
+}
+
+static lk_status try_address(const attempt *a, const struct sockaddr *address, socklen_t length) {
+    lki_transport *transport = a->transport;
+    struct pollfd stop = {a->stop_fd, POLLIN, 0};
+    if (poll(&stop, 1, 0) > 0)
+        return say_stopped(a);
+    transport->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    lk_status status = transport->fd < 0 ? say_failed(a, errno) : connect_to(a, address, length);
+    if (status == LK_OK && address->sa_family != AF_UNIX)
+        set_tcp_options(transport->fd);
+    if (status == LK_OK && transport->tls)
+        status = shake_hands(a);
+    if (status != LK_OK && transport->fd >= 0) {
+        close(transport->fd);
+        transport->fd = -1;
+    }
+    return status;
+}
+
+static lk_status open_path(const attempt *a, const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return lki_error_set(a->error, LK_INVALID, "the path of %s is too long for a Unix socket",
+                             a->transport->shown);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    return try_address(a, (const struct sockaddr *)&address, sizeof address);
+}
+
+static lk_status look_up(const attempt *a, const lki_endpoint *endpoint, struct addrinfo **out) {
+    struct addrinfo wanted = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    int result = getaddrinfo(endpoint->host, endpoint->port, &wanted, out);
+    if (result == 0)
+        return LK_OK;
+    if (result == EAI_MEMORY)
+        return lki_error_no_memory(a->error);
+    if (result == EAI_SYSTEM)
+        return say_failed(a, errno);
+    return lki_error_set(a->error, LK_UNAVAILABLE, "cannot connect to %s: %s; check its host",
+                         a->transport->shown, gai_strerror(result));
+}
+
+/* An address that swallows everything must leave time for those behind it. */
+static int64_t share_of(int64_t deadline_us, int addresses) {
+    int64_t now_us = lki_now_us();
+    return deadline_us == LKI_NEVER || deadline_us <= now_us
+               ? deadline_us
+               : now_us + (deadline_us - now_us) / addresses;
+}
+
+static lk_status open_host(attempt *a, const lki_endpoint *endpoint) {
+    struct addrinfo *addresses;
+    int64_t deadline_us = a->deadline_us;
+    int left = 0;
+    lk_status status = look_up(a, endpoint, &addresses);
+    if (status != LK_OK)
+        return status;
+    for (const struct addrinfo *one = addresses; one; one = one->ai_next)
+        left++;
+    status = LK_UNAVAILABLE;
+    for (const struct addrinfo *one = addresses; one && status == LK_UNAVAILABLE;
+         one = one->ai_next) {
+        a->deadline_us = share_of(deadline_us, left--);
+        status = try_address(a, one->ai_addr, one->ai_addrlen);
+        a->has_failed = true;
+    }
+    freeaddrinfo(addresses);
+    return status;
+}
+
+lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *tls,
+                             int64_t deadline_us, int stop_fd, lki_transport **out,
+                             lki_error *error) {
+    lki_transport *made = lki_new(sizeof *made);
+    if (!made)
+        return lki_error_no_memory(error);
+    made->fd = -1;
+    attempt a = {.transport = made, .deadline_us = deadline_us, .stop_fd = stop_fd, .error = error};
+    lk_status status = LK_OK;
+    if (!lki_copy_to(&made->shown, endpoint->shown))
+        status = lki_error_no_memory(error);
+    if (status == LK_OK && endpoint->tls)
+        status = lki_tls_new(endpoint, tls, &made->tls, error);
+    if (status == LK_OK)
+        status = endpoint->path ? open_path(&a, endpoint->path) : open_host(&a, endpoint);
+    if (status == LK_OK)
+        *out = made;
+    else
+        lki_transport_close(made);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------- closing */
+
+void lki_transport_close(lki_transport *transport) {
+    if (!transport)
+        return;
+    if (transport->tls)
+        lki_tls_say_goodbye(transport->tls);
+    lki_tls_free(transport->tls);
+    transport->tls = NULL;
+    lki_transport_drop(transport);
+}
+
+/*
+ * Another thread of the parent may have been inside OpenSSL when the child was made: its locks, and
+ * this connection's state, are not to be touched. So the child leaves that memory as it is.
+ */
+void lki_transport_drop(lki_transport *transport) {
+    if (!transport)
+        return;
+    if (transport->fd >= 0)
+        close(transport->fd);
+    lki_free(transport->shown);
+    lki_free(transport);
+}
+
+/* ---------------------------------------------------------------------------------- bytes */
+
+int lki_transport_fd(const lki_transport *transport) {
+    return transport->fd;
+}
+
+static ssize_t say_broken(const lki_transport *transport, int number, lki_error *error) {
+    if (number == EAGAIN || number == EWOULDBLOCK)
+        return LKI_WOULD_BLOCK;
+    lki_error_set(error, LK_UNAVAILABLE, "the connection to %s is lost: %s", transport->shown,
+                  strerror(number));
+    return LKI_BROKEN;
+}
+
+ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
+    ssize_t length;
+    assert(size > 0);
+    if (transport->tls)
+        return lki_tls_read(transport->tls, buffer, size, error);
+    do {
+        length = recv(transport->fd, buffer, size, 0);
+    } while (length < 0 && errno == EINTR);
+    if (length > 0)
+        return length;
+    if (length < 0)
+        return say_broken(transport, errno, error);
+    lki_error_set(error, LK_UNAVAILABLE, "%s has closed the connection", transport->shown);
+    return LKI_BROKEN;
+}
+
+ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t size,
+                            lki_error *error) {
+    ssize_t length;
+    assert(size > 0);
+    if (transport->tls)
+        return lki_tls_write(transport->tls, bytes, size, error);
+    do {
+        length = send(transport->fd, bytes, size, MSG_NOSIGNAL);
+    } while (length < 0 && errno == EINTR);
+    return length < 0 ? say_broken(transport, errno, error) : length;
+}
+
+short lki_transport_events(const lki_transport *transport, bool writing) {
+    if (transport->tls)
+        return lki_tls_events(transport->tls, writing);
+    return writing ? POLLOUT : POLLIN;
+}

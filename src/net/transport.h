@@ -1,0 +1,51 @@
+/*
+ * Bytes to and from one server: TCP, Unix socket, or TLS over TCP. Knows nothing of what they mean.
+ *
+ * After opening nothing blocks. One thread may read while another writes; two that read, or two
+ * that write, may not meet.
+ */
+#ifndef LKI_TRANSPORT_H
+#define LKI_TRANSPORT_H
+
+#include "base/error.h"
+#include "net/endpoint.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct lki_transport lki_transport;
+
+/* Any may be NULL; see lk_client_options. */
+typedef struct {
+    const char *ca, *cert, *key, *server_name;
+} lki_tls_files;
+
+/*
+ * Connects, TLS handshake included, each address of the host in turn, until deadline_us (base/
+ * clock.h). Gives up at once when stop_fd becomes readable (-1: never).
+ * LK_UNAVAILABLE, LK_DENIED (a certificate was refused, by us or by them), LK_INVALID (a file of
+ * `tls` cannot be read), LK_NOMEM; LK_CANCELED for stop_fd.
+ */
+lk_status lki_transport_open(const lki_endpoint *, const lki_tls_files *tls, int64_t deadline_us,
+                             int stop_fd, lki_transport **out, lki_error *);
+void lki_transport_close(lki_transport *); /* says goodbye to TLS without waiting; NULL is fine */
+
+/* After fork: closes the descriptor, and says nothing to the server. */
+void lki_transport_drop(lki_transport *);
+
+int lki_transport_fd(const lki_transport *);
+
+enum { LKI_WOULD_BLOCK = -1, LKI_BROKEN = -2 };
+
+/*
+ * Read returns the bytes read (at least 1), LKI_WOULD_BLOCK, or LKI_BROKEN with the reason in the
+ * error: the end of the stream is one too. After LKI_WOULD_BLOCK, wait for the events of
+ * lki_transport_events(), and only then.
+ */
+ssize_t lki_transport_read(lki_transport *, void *buffer, size_t size, lki_error *);
+ssize_t lki_transport_write(lki_transport *, const void *bytes, size_t size, lki_error *);
+
+/* What poll(2) is to wait for before reading (`writing` false) or writing again. */
+short lki_transport_events(const lki_transport *, bool writing);
+
+#endif

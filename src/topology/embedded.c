@@ -1,0 +1,58 @@
+/* `local:`: one server, the user's private one, started when it does not run. */
+#include "base/memory.h"
+#include "local/local.h"
+#include "topology/topology.h"
+
+#include <string.h>
+
+static void embedded_close(lki_topology *topology) {
+    lki_free(topology->shown);
+    lki_free(topology);
+}
+
+static size_t embedded_count(const lki_topology *topology) {
+    (void)topology;
+    return 1;
+}
+
+static size_t embedded_server_of(const lki_topology *topology, const char *name) {
+    (void)topology, (void)name;
+    return 0;
+}
+
+static lk_status embedded_locate(lki_topology *topology, size_t server, int64_t deadline_us,
+                                 int stop_fd, lki_endpoint *out, lki_error *error) {
+    (void)server;
+    lki_endpoint found = {0};
+    lk_status status = lki_local_ensure(deadline_us, stop_fd, &found.path, error);
+    if (status != LK_OK)
+        return status;
+    if (!lki_copy_to(&found.shown, topology->shown)) {
+        lki_endpoint_clear(&found);
+        return lki_error_no_memory(error);
+    }
+    *out = found;
+    return LK_OK;
+}
+
+static lk_status embedded_open(const char *url, const char *password, lki_topology **out,
+                               lki_error *error) {
+    static const lki_topology_methods methods = {embedded_close, embedded_count, embedded_server_of,
+                                                 embedded_locate};
+    (void)password;
+    if (url[strlen("local:")])
+        return lki_error_set(error, LK_INVALID, "the URL has something behind local:");
+    lki_topology *self = lki_new(sizeof *self);
+    if (!self)
+        return lki_error_no_memory(error);
+    self->methods = &methods;
+    if (!lki_copy_to(&self->shown, "local:")) {
+        embedded_close(self);
+        return lki_error_no_memory(error);
+    }
+    *out = self;
+    return LK_OK;
+}
+
+static const char *const schemes[] = {"local", NULL};
+const lki_topology_kind lki_topology_embedded = {schemes, embedded_open};

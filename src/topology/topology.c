@@ -1,0 +1,43 @@
+/* See topology.h. */
+#include "topology/topology.h"
+
+#include "lki_topologies.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Drawn up, not built yet: whoever writes one should learn that it is not their typing. */
+static const char *const planned[] = {"redis+sentinel", "rediss+sentinel", "valkey+sentinel",
+                                      "redis+cluster",  "rediss+cluster",  "valkey+cluster",
+                                      "quorum"};
+
+static bool is_scheme(const char *url, size_t length, const char *scheme) {
+    return strlen(scheme) == length && strncasecmp(url, scheme, length) == 0;
+}
+
+static const lki_topology_kind *find(const char *url, size_t length) {
+    for (size_t i = 0; i < sizeof lki_topologies / sizeof *lki_topologies; i++)
+        for (const char *const *scheme = lki_topologies[i]->schemes; *scheme; scheme++)
+            if (is_scheme(url, length, *scheme))
+                return lki_topologies[i];
+    return NULL;
+}
+
+lk_status lki_topology_open(const char *url, const char *password, lki_topology **out,
+                            lki_error *error) {
+    const char *colon = strchr(url, ':');
+    if (!colon)
+        return lki_error_set(error, LK_INVALID,
+                             "the URL has no scheme; it begins with local:, redis://, "
+                             "rediss:// or unix://");
+    size_t length = (size_t)(colon - url);
+    const lki_topology_kind *kind = find(url, length);
+    if (kind)
+        return kind->open(url, password, out, error);
+    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
+        if (is_scheme(url, length, planned[i]))
+            return lki_error_set(error, LK_UNSUPPORTED, "%s: is not in this version of latchkey",
+                                 planned[i]);
+    return lki_error_set(error, LK_INVALID,
+                         "the URL's scheme is not one of local:, redis://, rediss:// and unix://");
+}

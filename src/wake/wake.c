@@ -1,0 +1,102 @@
+/* See wake.h. */
+#include "wake/wake.h"
+
+#include "base/clock.h"
+#include "lock/hold.h"
+#include "lock/operation.h"
+#include "lock/renewal.h"
+#include "wake/message.h"
+
+enum { TIME_LEAST_US = 1000 }; /* a hold with less left is not worth returning for */
+
+/* The message may overtake the answer `queued`, which comes on the other connection. */
+static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {
+    lki_operation *candidates[] = {lock->waiting, lock->asked};
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        lki_operation *op = candidates[i];
+        if (op && op->kind == LKI_DO_ACQUIRE && op->request == request &&
+            (op->state == LKI_WAITING || op->state == LKI_ASKED))
+            return op;
+    }
+    return NULL;
+}
+
+/* SPEC 10.11. What is known already, or older than what we know, is no news. */
+static void give_back_unknown(lk_lock *lock, const lki_message *message) {
+    if (message->fence <= lock->last_fence || lock->asked || lock->waiting)
+        return;
+    lki_undo(lock, LK_READ, message->fence);
+    lki_undo(lock, LK_WRITE, message->fence);
+}
+
+/*
+ * Since when it is ours: not before we asked, and not before the server's clock can have stood
+ * where the message says.
+ */
+static int64_t granted_from_us(lki_server *server, const lki_operation *op,
+                               const lki_message *message, int64_t now_us) {
+    int64_t from_us = op->ask.sent_us, bound_us;
+    if (lki_server_earliest(server, message->server_us, now_us, &bound_us) && bound_us > from_us)
+        from_us = bound_us;
+    return from_us;
+}
+
+static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
+    lki_operation *op = operation_of(lock, message->request);
+    if (!op) {
+        give_back_unknown(lock, message);
+        return;
+    }
+    lki_answer answer = {.word = LKI_ANSWER_GRANTED,
+                         .fence = message->fence,
+                         .ms = message->ms,
+                         .flags = message->flags};
+    int64_t from_us = granted_from_us(lock->server, op, message, now_us);
+    if (lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US) {
+        lki_acquire_granted(op, &answer, from_us, false);
+    } else if (op->state == LKI_WAITING) {
+        /* Only the server can say how long it is ours: its answer to this claims it, too. */
+        lock->waiter_us = now_us;
+        lki_claims_add(lock);
+    }
+}
+
+static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {
+    const lki_operation *op = lock->waiting;
+    int64_t due_us = lki_after_ms(now_us, message->ms);
+    if (op && op->state == LKI_WAITING && op->request == message->request &&
+        due_us < lock->waiter_us) {
+        lock->waiter_us = due_us;
+        lki_lock_plan(lock);
+    }
+}
+
+static void lost(lk_lock *lock, const lki_message *message) {
+    if (lki_lock_holds(lock) && message->fence >= lock->first_fence &&
+        message->fence <= lock->fence)
+        lki_hold_lose(lock, "somebody took it away by force");
+}
+
+void lki_wake(lki_server *server, const redisReply *reply) {
+    lk_client *client = server->client;
+    const redisReply *text = reply->element[2];
+    if (text->type != REDIS_REPLY_STRING)
+        return;
+    const char *at = text->str, *end = text->str + text->len;
+    int64_t now_us = lki_now_us();
+    lki_message message;
+    while (lki_message_next(&at, end, client->id, &message)) {
+        lk_lock *lock = lki_table_find(&client->locks, message.number);
+        lki_client_saw(client, message.server_us);
+        if (!lock)
+            continue;
+        if (message.kind == LKI_MESSAGE_GRANTED)
+            granted(lock, &message, now_us);
+        else if (message.kind == LKI_MESSAGE_WATCH)
+            watch(lock, &message, now_us);
+        else
+            lost(lock, &message);
+    }
+    lki_claims_send(server, now_us);
+    lki_link_flush(&server->commands.link);
+}

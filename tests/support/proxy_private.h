@@ -1,0 +1,68 @@
+/* What the files of the proxy share. Everything is under the lock of the proxy's loop. */
+#ifndef TEST_PROXY_PRIVATE_H
+#define TEST_PROXY_PRIVATE_H
+
+#include "proxy.h"
+#include "resp.h"
+#include "socket_loop.h"
+
+enum { PROXY_SERVER, PROXY_CLIENT, PROXY_WAYS };         /* a direction as an index: to whom */
+enum { PROXY_COMMAND, PROXY_SUBSCRIPTION, PROXY_SORTS }; /* a kind as an index */
+
+/* A request, or a value of an answer, on its way. */
+typedef struct proxy_unit proxy_unit;
+struct proxy_unit {
+    char *bytes;
+    size_t length;
+    size_t answers; /* of a request: values that the server will answer with */
+    int64_t due_ms;
+    proxy_unit *next;
+};
+
+/* One direction of a connection. */
+typedef struct {
+    test_text taken;              /* not yet a whole unit */
+    proxy_unit *first, **end;     /* whole, and not yet passed on */
+    test_text leaving;            /* passed on, and the socket has no room for it */
+    bool source_ended, told_sink; /* nothing more comes; the other side has been told so */
+} proxy_flow;
+
+typedef struct proxy_connection proxy_connection;
+struct proxy_connection {
+    proxy *proxy;
+    int fds[PROXY_WAYS]; /* the sockets to the server and to the client */
+    int sort;
+    proxy_flow flows[PROXY_WAYS];
+    size_t asked, answered; /* values that the server owes in all, and those that have come */
+    bool doomed;            /* to be cut when the value number `last_words` comes */
+    size_t last_words;
+    bool over; /* to be freed */
+    proxy_connection *next;
+};
+
+/* A cut that is planned: at the n-th request from now; 0: none. */
+typedef struct {
+    proxy_kinds kinds;
+    size_t n;
+} proxy_plan;
+
+struct proxy {
+    socket_loop loop;
+    char *server_socket;
+    bool refuses;
+    bool paused[PROXY_SORTS][PROXY_WAYS];
+    int delay_ms[PROXY_SORTS][PROXY_WAYS];
+    proxy_plan cut_before, cut_after;
+    size_t cuts, ever;
+    size_t requests[PROXY_SORTS];
+    uint64_t bytes_taken[PROXY_WAYS], bytes_passed[PROXY_WAYS];
+    proxy_connection *connections;
+};
+
+proxy_connection *proxy_connection_new(proxy *, int server, int client);
+void proxy_connection_free(proxy_connection *);
+
+/* Does what can be done without waiting; returns the ms to wait at most, or -1. */
+int proxy_connection_serve(proxy_connection *);
+
+#endif
