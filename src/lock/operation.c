@@ -38,7 +38,7 @@ static bool is_waited_for_by_nobody(const lki_operation *op) {
     return op->state == LKI_WAITING && !op->caller && !op->reported;
 }
 
-void lki_operation_set(lki_operation *op, lki_state state) {
+static bool is_arrow(lki_state from, lki_state to) {
     static const unsigned arrows[] = {
         [LKI_PENDING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
         [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_OVER,
@@ -47,7 +47,12 @@ void lki_operation_set(lki_operation *op, lki_state state) {
         [LKI_SUBSCRIBING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
         [LKI_OVER] = 0,
     };
-    assert(arrows[op->state] & 1U << state);
+    return arrows[from] & 1U << to;
+}
+
+void lki_operation_set(lki_operation *op, lki_state state) {
+    assert(is_arrow(op->state, state));
+    (void)is_arrow;
     size_t *alone = &op->lock->server->async_waiting;
     *alone -= is_waited_for_by_nobody(op);
     op->state = state;
