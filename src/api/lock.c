@@ -67,9 +67,14 @@ static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     return run(lock, &wanted);
 }
 
+static const char *name_of(const lk_lock *lock) {
+    return lock ? lock->name : "";
+}
+
 static lk_status take_in_time(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     if (wait_ms < 0)
-        return lki_fail(LK_INVALID, "wait_ms must not be below 0, and is %" PRId64, wait_ms);
+        return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below 0, and is %" PRId64,
+                        name_of(lock), wait_ms);
     return take(lock, mode, wait_ms);
 }
 
@@ -135,7 +140,9 @@ lk_status lk_renew(lk_lock *lock, int64_t lease_ms) {
     lki_operation wanted = {
         .kind = LKI_DO_RENEW, .mode = LK_READ, .deadline_us = LKI_NEVER, .lease_ms = lease_ms};
     if (lease_ms && (lease_ms < 100 || lease_ms > 86400000))
-        return lki_fail(LK_INVALID, "lease_ms must be 100 to 86400000, and is %" PRId64, lease_ms);
+        return lki_fail(LK_INVALID,
+                        "lock \"%s\": lease_ms must be 100 to 86400000, and is %" PRId64,
+                        name_of(lock), lease_ms);
     return run(lock, &wanted);
 }
 
@@ -176,8 +183,11 @@ static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
     return status;
 }
 
-static bool is_mode(lk_mode mode) {
-    return mode == LK_READ || mode == LK_WRITE;
+static lk_status begin_in_mode(lk_lock *lock, const lki_operation *wanted) {
+    if (wanted->mode != LK_READ && wanted->mode != LK_WRITE)
+        return lki_fail(LK_INVALID, "lock \"%s\": mode is neither LK_READ nor LK_WRITE",
+                        name_of(lock));
+    return begin(lock, wanted);
 }
 
 lk_status lk_acquire_async(lk_lock *lock, lk_mode mode, int64_t wait_ms, lk_done_fn *done,
@@ -189,7 +199,7 @@ lk_status lk_acquire_async(lk_lock *lock, lk_mode mode, int64_t wait_ms, lk_done
                                 wait_ms > 0 ? lki_after_ms(lki_now_us(), wait_ms) : LKI_NEVER,
                             .done = done,
                             .done_arg = arg};
-    return is_mode(mode) ? begin(lock, &wanted) : lki_fail(LK_INVALID, "mode is none");
+    return begin_in_mode(lock, &wanted);
 }
 
 lk_status lk_release_async(lk_lock *lock, lk_mode mode, lk_done_fn *done, void *arg) {
@@ -198,5 +208,5 @@ lk_status lk_release_async(lk_lock *lock, lk_mode mode, lk_done_fn *done, void *
                             .deadline_us = LKI_NEVER,
                             .done = done,
                             .done_arg = arg};
-    return is_mode(mode) ? begin(lock, &wanted) : lki_fail(LK_INVALID, "mode is none");
+    return begin_in_mode(lock, &wanted);
 }

@@ -5,6 +5,7 @@
 #include "net/fault.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { RETRY_MS = 50 };
 
@@ -23,7 +24,7 @@ static void refused(lki_call *call, const char *text) {
     if (fault.kind == LKI_FAULT_NO_SCRIPT && call->script >= 0) {
         call->server->script_missing[call->script] = true;
     } else if (fault.kind == LKI_FAULT_LATER) {
-        lki_error_set(&call->server->commands.why, fault.status, "%s", text);
+        lki_error_set(&call->error, fault.status, "%s", sentence);
         call->retry_us = lki_after_ms(lki_now_us(), RETRY_MS);
     } else {
         finish(call, fault.status, sentence);
@@ -65,8 +66,12 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 
 static void give_up(lki_call *call) {
     const lki_line *line = &call->server->commands;
+    char said[LKI_ERROR_MOST];
+    memcpy(said, call->error.text, sizeof said);
     finish(call, LK_UNAVAILABLE,
-           *line->why.text ? line->why.text : "the server did not answer in time");
+           *said                         ? said
+           : lki_link_is_up(&line->link) ? "the server did not answer in time"
+                                         : line->why.text);
 }
 
 /* While the request is on the way the call must stay: its memory is the caller's. */

@@ -51,10 +51,9 @@ static void line_unread(void *context) {
         lki_keeper_wake_by(server->client, line->link.unread_since_us + 2 * PATIENCE_US);
 }
 
-static void line_relieve(void *context) {
+static void line_rouse(void *context) {
     lki_line *line = context;
-    if (is_messages(line))
-        lki_keeper_kick(line->server->client);
+    lki_keeper_kick(line->server->client);
 }
 
 static void line_push(void *context, const redisReply *reply) {
@@ -66,7 +65,7 @@ static lk_status line_init(lki_line *line, lki_server *server, bool messages, lk
     lki_link_events events = {.push = messages ? line_push : NULL,
                               .broken = line_broken,
                               .unread = line_unread,
-                              .relieve = line_relieve,
+                              .rouse = line_rouse,
                               .context = line};
     *line = (lki_line){.server = server, .wanted = !messages, .down_since_us = lki_now_us()};
     return lki_link_init(&line->link, &server->client->monitor, events, error);
@@ -134,7 +133,6 @@ static void *dial_line(void *context) {
     lk_status status = lki_dial(client, server->index, is_messages(line) ? client->channel : NULL,
                                 &earlier, &dialed, &error);
     pthread_mutex_lock(&client->monitor);
-    line->dialing = false;
     if (status == LK_OK && line_up(line, &dialed) != LK_OK) {
         lki_transport_close(dialed.transport);
         status = lki_error_no_memory(&error);
@@ -143,6 +141,7 @@ static void *dial_line(void *context) {
         tell_up(line);
     else
         put_off(line, &error);
+    line->dialing = false; /* last: from now on the keeper may join this thread */
     lki_keeper_kick(client);
     pthread_mutex_unlock(&client->monitor);
     return NULL;
@@ -151,7 +150,7 @@ static void *dial_line(void *context) {
 static void dial(lki_line *line) {
     lki_error error;
     if (line->to_join)
-        pthread_join(line->dialer, NULL); /* it has let go of the monitor for the last time */
+        pthread_join(line->dialer, NULL);
     line->to_join = line->dialing = lki_thread_start(&line->dialer, dial_line, line);
     if (!line->dialing) {
         lki_error_set(&error, LK_NOMEM, "no thread can be started to connect again");
@@ -309,7 +308,7 @@ bool lki_server_earliest(const lki_server *server, uint64_t server_us, int64_t n
         return false;
     int64_t apart_us = (int64_t)server_us - (int64_t)server->clock_server_us;
     int64_t bound_us =
-        server->clock_sent_us + (apart_us >= 0 ? apart_us / 100 * 99 : apart_us / 99 * 100);
+        server->clock_sent_us + (apart_us >= 0 ? apart_us / 100 * 99 : (apart_us - 98) / 99 * 100);
     *out_us = bound_us > now_us ? server->clock_sent_us : bound_us;
     return true;
 }

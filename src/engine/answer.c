@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+static const uint64_t number_most = UINT64_C(1) << 53;
+
 bool lki_reply_number(const redisReply *reply, uint64_t *out) {
-    if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0) {
-        *out = (uint64_t)reply->integer;
-        return true;
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        uint64_t integer = (uint64_t)reply->integer; /* one below 0 is far above the most */
+        if (integer <= number_most)
+            *out = integer;
+        return integer <= number_most;
     }
     if (reply->type != REDIS_REPLY_STRING || !reply->len || reply->len > 16)
         return false;
@@ -16,6 +20,8 @@ bool lki_reply_number(const redisReply *reply, uint64_t *out) {
             return false;
         number = number * 10 + (uint64_t)(reply->str[i] - '0');
     }
+    if (number > number_most)
+        return false;
     *out = number;
     return true;
 }

@@ -39,7 +39,7 @@ lki_answer lki_answer_entry(const redisReply *renewed, size_t index);
 bool lki_flags_abandoned(unsigned flags);
 lk_policy lki_flags_policy(unsigned flags);
 
-/* An integer, or a text of digits; false: neither. */
+/* An integer, or a text of digits, up to 2^53 (SPEC 10.1); false: neither. */
 bool lki_reply_number(const redisReply *, uint64_t *out);
 
 #endif

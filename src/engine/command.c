@@ -173,6 +173,8 @@ const char *lki_key_name(const char *prefix, const char *key, size_t key_length,
         name_length--;
         if (!name_length || !is_escaped(name))
             return NULL;
+    } else if (is_escaped(name)) {
+        return NULL;
     }
     if (name_length > LKI_NAME_MOST || memchr(name, 0, name_length))
         return NULL;

@@ -151,9 +151,10 @@ static void cancel_answered(lki_operation *op, const lki_answer *answer) {
     case LKI_ANSWER_ERROR:
         cancel_refused(op, answer->text);
         break;
-    default:
+    default: /* it may still wait there: the cancel is tried again until it is understood */
         lki_operation_report(op, LK_INTERNAL, "the server's answer to cancel makes no sense");
-        lki_operation_over(op);
+        op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
+        lki_lock_plan(op->lock);
         break;
     }
 }

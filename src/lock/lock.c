@@ -86,6 +86,8 @@ lk_status lki_lock_new(lk_client *client, const char *name, const lk_lock_option
         return lki_error_no_memory(error);
     }
     lki_client_retain(client);
+    if (lock->on_lost)
+        lki_server_want_messages(lock->server); /* to hear at once of a hold that is forced */
     *out = lock;
     return LK_OK;
 }
@@ -289,12 +291,15 @@ static bool needs_cancel(const lki_operation *op) {
            (op->state == LKI_WAITING || (op->state == LKI_UNSENT && op->in_doubt));
 }
 
+static bool needs_sending(const lk_lock *lock, const lki_operation *op) {
+    return needs_cancel(op) || (op->state == LKI_UNSENT && lock->asked == op && !op->cancel_on_way);
+}
+
 static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
     if (!op)
         return LKI_NEVER;
     int64_t due_us = op->caller ? LKI_NEVER : lki_operation_due_us(op);
-    bool to_send = needs_cancel(op) || (op->state == LKI_UNSENT && lock->asked == op);
-    if (to_send && lki_link_is_up(&lock->server->commands.link))
+    if (needs_sending(lock, op) && lki_link_is_up(&lock->server->commands.link))
         due_us = earlier(due_us, op->retry_us);
     return due_us;
 }
@@ -333,7 +338,7 @@ static void operation_due(lk_lock *lock, lki_operation *op, int64_t now_us) {
         lki_operation_time_up(op, now_us);
     if (needs_cancel(op))
         lki_acquire_send_cancel(op);
-    else if (op->state == LKI_UNSENT && lock->asked == op)
+    else if (needs_sending(lock, op))
         lki_operation_send(op);
     lki_operation_release(op);
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 lki_operation *lki_operation_new(lk_lock *lock, lki_kind kind, lk_mode mode) {
     lki_operation *op = lki_new(sizeof *op);
@@ -89,12 +90,17 @@ void lki_operation_over(lki_operation *op) {
     lki_operation_release(op);
 }
 
+/*
+ * What takes something back goes before all that came after what it undoes: a later acquire would
+ * replace the hold, and might get the same fence, and then be undone in its place.
+ */
 void lki_operation_begin(lki_operation *op) {
     lk_lock *lock = op->lock;
-    lki_operation **end = &lock->pending;
-    while (*end)
-        end = &(*end)->next;
-    *end = op;
+    lki_operation **at = &lock->pending;
+    while (*at && op->kind != LKI_DO_UNDO)
+        at = &(*at)->next;
+    op->next = *at;
+    *at = op;
     lki_operation_retain(op);
     lock->client->operations++;
     op->silent_since_us = lki_now_us();
@@ -217,7 +223,11 @@ static void report_silence(lki_operation *op, lk_status status) {
     const lki_line *line = line_of(op);
     if (op->state == LKI_SUBSCRIBING)
         line = &op->lock->server->messages;
-    if (lki_link_is_up(&line->link))
+    char refusal[LKI_ERROR_MOST];
+    memcpy(refusal, op->result.text, sizeof refusal);
+    if (*refusal)
+        lki_operation_report(op, status, "%s", refusal);
+    else if (lki_link_is_up(&line->link))
         lki_operation_report(op, status, "the server did not answer within %lld ms",
                              (long long)op->lock->client->settings.command_timeout_ms);
     else
@@ -239,12 +249,9 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         lki_operation_over(op);
         break;
     case LKI_DO_RELEASE:
-        if (op->state != LKI_PENDING)
-            lki_release_given_up(op);
-        break;
     case LKI_DO_CONVERT:
         if (op->state != LKI_PENDING)
-            lki_convert_given_up(op);
+            lki_operation_given_up(op);
         break;
     case LKI_DO_UNDO:
         break;

@@ -45,8 +45,9 @@ struct lki_operation {
     lki_kind kind;
     lk_mode mode;
     lki_state state;
-    bool wait;     /* an acquire that may queue */
-    bool in_doubt; /* the server may have done it: an answer was lost */
+    bool wait;      /* an acquire that may queue */
+    bool with_text; /* it was sent with the text of its script */
+    bool in_doubt;  /* the server may have done it: an answer was lost */
     bool ask_on_way, cancel_on_way;
     bool reported;
     lk_status leaving;       /* not LK_OK: it is to end with this, unless granted meanwhile */
@@ -55,7 +56,7 @@ struct lki_operation {
     int64_t deadline_us;     /* the caller's time */
     int64_t silent_since_us; /* when the server last said something about it, or it began */
     int64_t retry_us;        /* not to be sent before */
-    lki_error result;
+    lki_error result;   /* until it is reported: what the server said when it could not, or "" */
     lki_caller *caller; /* the thread that waits, or NULL */
     lk_done_fn *done;
     void *done_arg;
@@ -114,7 +115,6 @@ void lki_acquire_send_cancel(lki_operation *);
 
 /* The caller's time is up while the outcome is unknown: it is told, and the rest is settled. */
 void lki_operation_abandon(lki_operation *, lk_status);
-void lki_release_given_up(lki_operation *); /* counts as done for the caller, and goes on */
-void lki_convert_given_up(lki_operation *);
+void lki_operation_given_up(lki_operation *); /* a release or downgrade: done for its caller */
 
 #endif

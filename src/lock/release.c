@@ -76,11 +76,6 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     finish(op, status);
 }
 
-void lki_release_given_up(lki_operation *op) {
-    lki_hold_given_back(op->lock, op->mode);
-    op->kind = LKI_DO_UNDO;
-}
-
 static void turn_write_into_read(lk_lock *lock) {
     lock->reads++;
     lki_hold_given_back(lock, LK_WRITE);
@@ -106,6 +101,11 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     finish(op, status);
 }
 
-void lki_convert_given_up(lki_operation *op) {
-    turn_write_into_read(op->lock);
+void lki_operation_given_up(lki_operation *op) {
+    if (op->kind == LKI_DO_CONVERT) {
+        turn_write_into_read(op->lock);
+        return;
+    }
+    lki_hold_given_back(op->lock, op->mode);
+    op->kind = LKI_DO_UNDO;
 }

@@ -60,7 +60,8 @@ static void ask(lki_operation *op, int64_t now_us) {
     lki_link *link = &lock->server->commands.link;
     if (!op->request)
         op->request = ++lock->last_request;
-    encode(op, lki_link_begin(link), lki_server_lacks(lock->server, scripts[op->kind]));
+    op->with_text = lki_server_lacks(lock->server, scripts[op->kind]);
+    encode(op, lki_link_begin(link), op->with_text);
     op->ask.complete = answered;
     if (lki_link_commit(link, &op->ask, now_us) == LK_OK) {
         lki_operation_retain(op);
@@ -108,8 +109,22 @@ static void retry(lki_operation *op, int64_t ms) {
     lki_operation_send(op);
 }
 
-static void report_fault(lki_operation *op, const lki_fault *fault, const char *text) {
+/*
+ * The server will not do it. What a caller did not get is over; what a caller gave back is given
+ * up, and tried until the lease must have run out; what is in doubt stays so until it is settled.
+ */
+static void refused_for_good(lki_operation *op, const lki_fault *fault, const char *text) {
+    bool gives_back = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
+    bool was_reported = op->reported;
     lki_operation_report(op, fault->status, "%s; %s", text, fault->advice);
+    if (gives_back && !was_reported)
+        lki_operation_given_up(op);
+    int64_t end_us = lki_after_ms(op->silent_since_us, op->lock->lease_ms);
+    bool goes_on = op->kind == LKI_DO_ACQUIRE ? op->in_doubt : op->kind != LKI_DO_RENEW;
+    if (goes_on && lki_now_us() < end_us)
+        retry(op, REFUSED_RETRY_MS);
+    else
+        lki_operation_over(op);
 }
 
 /* An error reply: nothing was done this time. If an earlier try is in doubt, it stays so. */
@@ -118,18 +133,14 @@ static void refused(lki_operation *op, const char *text) {
     switch (fault.kind) {
     case LKI_FAULT_NO_SCRIPT:
         op->lock->server->script_missing[scripts[op->kind]] = true;
-        retry(op, 0);
+        retry(op, op->with_text ? LATER_RETRY_MS : 0);
         break;
     case LKI_FAULT_LATER:
-        lki_error_set(&op->lock->server->commands.why, fault.status, "%s", text);
+        lki_error_set(&op->result, fault.status, "%s; %s", text, fault.advice);
         retry(op, LATER_RETRY_MS);
         break;
     case LKI_FAULT_FINAL:
-        report_fault(op, &fault, text);
-        if (op->in_doubt || op->kind == LKI_DO_UNDO)
-            retry(op, REFUSED_RETRY_MS);
-        else
-            lki_operation_over(op);
+        refused_for_good(op, &fault, text);
         break;
     }
 }

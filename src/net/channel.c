@@ -46,23 +46,29 @@ bool lki_channel_parse(lki_channel *channel, redisReply *replies[], size_t *coun
     return true;
 }
 
-lki_read_result lki_channel_read(lki_channel *channel, redisReply *replies[], size_t *count,
-                                 lki_error *error) {
+/* The end of the stream comes after what was read before it: that is parsed all the same. */
+lki_read_result lki_channel_read(lki_channel *channel, bool patiently, redisReply *replies[],
+                                 size_t *count, lki_error *error) {
     char buffer[READ_SIZE];
     ssize_t length;
     bool some = false;
     *count = 0;
     do { /* a full buffer may leave bytes that TLS has decrypted already, which poll does not see */
-        length = lki_transport_read(channel->transport, buffer, sizeof buffer, error);
-        if (length == LKI_BROKEN)
-            return LKI_READ_BROKEN;
+        length = (patiently ? lki_transport_read_patiently
+                            : lki_transport_read)(channel->transport, buffer, sizeof buffer, error);
+        patiently = false;
         if (length > 0 && redisReaderFeed(channel->reader, buffer, (size_t)length) != REDIS_OK) {
             lki_error_no_memory(error);
             return LKI_READ_BROKEN;
         }
         some = some || length > 0;
     } while (length == sizeof buffer);
-    if (!some)
-        return LKI_READ_NOTHING;
-    return lki_channel_parse(channel, replies, count, error) ? LKI_READ_SOME : LKI_READ_BROKEN;
+    lki_error unreadable;
+    if (some && !lki_channel_parse(channel, replies, count, &unreadable)) {
+        *error = unreadable;
+        return LKI_READ_BROKEN;
+    }
+    if (length == LKI_BROKEN)
+        return LKI_READ_BROKEN;
+    return some ? LKI_READ_SOME : LKI_READ_NOTHING;
 }

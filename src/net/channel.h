@@ -31,9 +31,11 @@ typedef enum { LKI_READ_SOME, LKI_READ_NOTHING, LKI_READ_BROKEN } lki_read_resul
 
 /*
  * Reads what is there and parses it, up to LKI_REPLIES_MOST replies. Call it without the monitor,
- * as the driver. More may be in the reader: ask again until it says 0 replies.
+ * as the driver. More may be in the reader: ask again until it says 0 replies. Patiently: the
+ * transport is, and may wait.
  */
-lki_read_result lki_channel_read(lki_channel *, redisReply *replies[], size_t *count, lki_error *);
+lki_read_result lki_channel_read(lki_channel *, bool patiently, redisReply *replies[],
+                                 size_t *count, lki_error *);
 
 /* Takes complete replies out of the reader without reading; false: what came is no reply. */
 bool lki_channel_parse(lki_channel *, redisReply *replies[], size_t *count, lki_error *);

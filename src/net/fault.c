@@ -57,6 +57,10 @@ static const struct {
      {LKI_FAULT_FINAL, LK_UNSUPPORTED, "this server does not have that command"}},
     {"-READONLY",
      {LKI_FAULT_FINAL, LK_UNAVAILABLE, "it is a replica; give the address of the master"}},
+    {"-MISCONF",
+     {LKI_FAULT_FINAL, LK_UNAVAILABLE, "it refuses writes because it cannot save to disk"}},
+    {"-NOREPLICAS",
+     {LKI_FAULT_FINAL, LK_UNAVAILABLE, "it refuses writes while it has too few replicas"}},
     {"-OOM", {LKI_FAULT_FINAL, LK_UNAVAILABLE, "it is full; raise its maxmemory"}},
 };
 

@@ -89,6 +89,7 @@ void lki_link_break(lki_link *link, const lki_error *error) {
         return;
     link->channel = NULL;
     channel->broken = true;
+    lki_transport_interrupt(channel->transport);
     if (channel->driver)
         lki_caller_notify(channel->driver);
     wake_sleepers(link);
@@ -141,6 +142,13 @@ static void take_output(lki_channel *channel) {
     channel->rest_sent = 0;
 }
 
+static void tell_driver(lki_link *link, lki_channel *channel) {
+    if (channel->driver)
+        lki_caller_notify(channel->driver);
+    else if (channel->keeper)
+        link->events.rouse(link->events.context);
+}
+
 void lki_link_flush(lki_link *link) {
     lki_channel *channel = link->channel;
     if (!channel || channel->writing || !has_output(channel))
@@ -161,8 +169,8 @@ void lki_link_flush(lki_link *link) {
         channel->rest_sent += (size_t)sent;
     }
     channel->writing = false;
-    if (sent == LKI_WOULD_BLOCK && channel->driver)
-        lki_caller_notify(channel->driver); /* from now on it waits for room to write, too */
+    if (sent == LKI_WOULD_BLOCK) /* from now on whoever drives waits for room to write, too */
+        tell_driver(link, channel);
     if (sent == LKI_BROKEN && !channel->broken)
         lki_link_break(link, &error);
     lki_channel_release(channel);
@@ -213,17 +221,20 @@ static void deliver_all(lki_link *link, lki_channel *channel, redisReply *replie
 }
 
 /* One read, as the driver; lets go of the monitor. */
-static void read_once(lki_link *link, lki_channel *channel) {
+static void read_once(lki_link *link, lki_channel *channel, bool patiently) {
     redisReply *replies[LKI_REPLIES_MOST];
     size_t count;
     lki_error error;
     pthread_mutex_unlock(link->monitor);
-    lki_read_result result = lki_channel_read(channel, replies, &count, &error);
+    lki_read_result result = lki_channel_read(channel, patiently, replies, &count, &error);
     pthread_mutex_lock(link->monitor);
     deliver_all(link, channel, replies, count);
-    while (result == LKI_READ_SOME && count == LKI_REPLIES_MOST && !channel->broken) {
-        if (!lki_channel_parse(channel, replies, &count, &error))
+    while (count == LKI_REPLIES_MOST && !channel->broken) {
+        lki_error unreadable;
+        if (!lki_channel_parse(channel, replies, &count, &unreadable)) {
             result = LKI_READ_BROKEN;
+            error = unreadable;
+        }
         deliver_all(link, channel, replies, count);
     }
     if (result == LKI_READ_BROKEN && !channel->broken)
@@ -242,8 +253,23 @@ static void forget_kick(int kick) {
     while (read(kick, &count, sizeof count) > 0) {}
 }
 
+/*
+ * An answer is on the way, and nothing else can end the wait before it, but the end of the
+ * connection: so the read itself may wait. A link with pushes may have to be silent for long.
+ */
+static bool may_read_patiently(const lki_link *link, const lki_channel *channel, int64_t until_us) {
+    return !link->events.push && channel->first && !has_output(channel) &&
+           lki_transport_is_patient(channel->transport) &&
+           until_us > lki_after_ms(lki_now_us(), LKI_PATIENCE_MS);
+}
+
 /* One wait and one read of a caller that drives. */
 static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller, int64_t until_us) {
+    if (may_read_patiently(link, channel, until_us)) {
+        read_once(link, channel, true);
+        lki_link_flush(link);
+        return;
+    }
     struct pollfd polled[2] = {
         {lki_transport_fd(channel->transport), events_to_wait_for(channel), 0},
         {link->kick, POLLIN, 0}};
@@ -256,7 +282,7 @@ static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller,
         forget_kick(link->kick);
     if (ready > 0 && polled[0].revents && !channel->broken) {
         if (polled[0].revents & ~POLLOUT)
-            read_once(link, channel);
+            read_once(link, channel, false);
         lki_link_flush(link);
     }
 }
@@ -277,8 +303,8 @@ static void drive(lki_link *link, lki_caller *caller, int64_t until_us) {
 }
 
 static void sleep_among_others(lki_link *link, lki_caller *caller, int64_t until_us) {
-    if (link->channel->keeper)
-        link->events.relieve(link->events.context);
+    if (link->channel->keeper && link->events.push)
+        link->events.rouse(link->events.context);
     caller->previous = NULL;
     caller->next = link->sleepers;
     if (caller->next)
@@ -351,7 +377,7 @@ void lki_link_keeper_read(lki_link *link) {
     lki_channel *channel = link->kept;
     if (!channel || channel != link->channel)
         return;
-    read_once(link, channel);
+    read_once(link, channel, false);
     if (!channel->broken)
         lki_link_flush(link);
 }

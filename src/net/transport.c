@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -227,6 +228,13 @@ static lk_status open_host(attempt *a, const lki_endpoint *endpoint) {
     return status;
 }
 
+/* From now on whoever does not want to wait says so at each call. */
+static void allow_patience(int fd) {
+    struct timeval patience = {.tv_usec = LKI_PATIENCE_MS * 1000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
 lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *tls,
                              int64_t deadline_us, int stop_fd, lki_transport **out,
                              lki_error *error) {
@@ -242,6 +250,8 @@ lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *
         status = lki_tls_new(endpoint, tls, &made->tls, error);
     if (status == LK_OK)
         status = endpoint->path ? open_path(&a, endpoint->path) : open_host(&a, endpoint);
+    if (status == LK_OK && !made->tls)
+        allow_patience(made->fd);
     if (status == LK_OK)
         *out = made;
     else
@@ -250,6 +260,10 @@ lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *
 }
 
 /* ---------------------------------------------------------------------------------- closing */
+
+void lki_transport_interrupt(lki_transport *transport) {
+    shutdown(transport->fd, SHUT_RDWR);
+}
 
 void lki_transport_close(lki_transport *transport) {
     if (!transport)
@@ -288,13 +302,11 @@ static ssize_t say_broken(const lki_transport *transport, int number, lki_error 
     return LKI_BROKEN;
 }
 
-ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
+static ssize_t receive(const lki_transport *transport, void *buffer, size_t size, int flags,
+                       lki_error *error) {
     ssize_t length;
-    assert(size > 0);
-    if (transport->tls)
-        return lki_tls_read(transport->tls, buffer, size, error);
     do {
-        length = recv(transport->fd, buffer, size, 0);
+        length = recv(transport->fd, buffer, size, flags);
     } while (length < 0 && errno == EINTR);
     if (length > 0)
         return length;
@@ -304,6 +316,23 @@ ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, 
     return LKI_BROKEN;
 }
 
+ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
+    assert(size > 0);
+    if (transport->tls)
+        return lki_tls_read(transport->tls, buffer, size, error);
+    return receive(transport, buffer, size, MSG_DONTWAIT, error);
+}
+
+bool lki_transport_is_patient(const lki_transport *transport) {
+    return !transport->tls;
+}
+
+ssize_t lki_transport_read_patiently(lki_transport *transport, void *buffer, size_t size,
+                                     lki_error *error) {
+    assert(size > 0 && !transport->tls);
+    return receive(transport, buffer, size, 0, error);
+}
+
 ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t size,
                             lki_error *error) {
     ssize_t length;
@@ -311,7 +340,7 @@ ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t 
     if (transport->tls)
         return lki_tls_write(transport->tls, bytes, size, error);
     do {
-        length = send(transport->fd, bytes, size, MSG_NOSIGNAL);
+        length = send(transport->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
     return length < 0 ? say_broken(transport, errno, error) : length;
 }

@@ -33,6 +33,9 @@ void lki_transport_close(lki_transport *); /* says goodbye to TLS without waitin
 /* After fork: closes the descriptor, and says nothing to the server. */
 void lki_transport_drop(lki_transport *);
 
+/* Whoever reads or polls at this moment finds the end of the stream. */
+void lki_transport_interrupt(lki_transport *);
+
 int lki_transport_fd(const lki_transport *);
 
 enum { LKI_WOULD_BLOCK = -1, LKI_BROKEN = -2 };
@@ -44,6 +47,14 @@ enum { LKI_WOULD_BLOCK = -1, LKI_BROKEN = -2 };
  */
 ssize_t lki_transport_read(lki_transport *, void *buffer, size_t size, lki_error *);
 ssize_t lki_transport_write(lki_transport *, const void *bytes, size_t size, lki_error *);
+
+/*
+ * A read that may wait for LKI_PATIENCE_MS: it saves who waits anyway the way through poll. Only a
+ * transport that is patient has it; the others would have to wait inside OpenSSL.
+ */
+enum { LKI_PATIENCE_MS = 50 };
+bool lki_transport_is_patient(const lki_transport *);
+ssize_t lki_transport_read_patiently(lki_transport *, void *buffer, size_t size, lki_error *);
 
 /* What poll(2) is to wait for before reading (`writing` false) or writing again. */
 short lki_transport_events(const lki_transport *, bool writing);

@@ -42,7 +42,7 @@ static bool read_handle(const char **at, const char *end, const char *client, ui
     return true;
 }
 
-/* A space and a number of 1 to 16 digits. */
+/* A space and a number of 1 to 16 digits, up to 2^53 (SPEC 10.1). */
 static bool read_number(const char **at, const char *end, uint64_t *out) {
     const char *c = *at;
     if (c == end || *c++ != ' ')
@@ -52,7 +52,7 @@ static bool read_number(const char **at, const char *end, uint64_t *out) {
     while (c < end && *c >= '0' && *c <= '9' && c - first < 16)
         *out = *out * 10 + (uint64_t)(*c++ - '0');
     *at = c;
-    return c > first;
+    return c > first && *out <= UINT64_C(1) << 53;
 }
 
 static bool read_line(const char *at, const char *end, const char *client, lki_message *out) {
