@@ -14,10 +14,14 @@ configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all install test test-asan test-tsan bench fuzz format clean help packages
+.PHONY: all demo install test test-asan test-tsan bench fuzz format clean help packages
 
 all: ## build into build/
 	$(call build,$(BUILD),)
+
+demo: packages ## install missing packages, build, and watch the lock at work
+	@$(call build,$(BUILD),) --target demo_program
+	@tests/support/with-local-server $(BUILD)/demo/latchkey-demo
 
 install: ## install the library into PREFIX (/usr/local), below DESTDIR
 	$(call build,$(BUILD),)

@@ -145,10 +145,16 @@ static bool is_any_server_up(const lk_client *client) {
     return false;
 }
 
-/* Until everything is given back, or the server does not answer, or is away. */
-static void await_quiet(lk_client *client) {
+static bool is_anything_held(const lk_client *client) {
+    for (const lk_lock *lock = lki_table_next(&client->locks, NULL); lock;
+         lock = lki_table_next(&client->locks, lock))
+        if (lki_lock_holds(lock))
+            return true;
+    return false;
+}
+
+static struct timespec monotonic_after_ms(int64_t ms) {
     struct timespec end;
-    int64_t ms = client->settings.command_timeout_ms;
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += (time_t)(ms / 1000);
     end.tv_nsec += (long)(ms % 1000) * 1000000;
@@ -156,16 +162,18 @@ static void await_quiet(lk_client *client) {
         end.tv_sec++;
         end.tv_nsec -= 1000000000;
     }
-    while (client->operations && is_any_server_up(client))
-        if (pthread_cond_timedwait(&client->ended, &client->monitor, &end) != 0)
-            break;
+    return end;
 }
 
+/* Until everything is given back, or the server does not answer, or is away. */
 static void give_everything_back(lk_client *client) {
+    struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
     for_all_locks(client, lki_lock_shut);
     for (size_t i = 0; i < client->server_count; i++)
         lki_server_push(&client->servers[i]);
-    await_quiet(client);
+    while ((client->operations || is_anything_held(client)) && is_any_server_up(client))
+        if (pthread_cond_timedwait(&client->ended, &client->monitor, &end) != 0)
+            break;
 }
 
 static void end_operations(lk_lock *lock) {

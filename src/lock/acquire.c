@@ -19,14 +19,30 @@ bool lki_acquire_check(lki_operation *op) {
 
 /* ------------------------------------------------------------------------------ granted */
 
-void lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
+bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
     lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, mode);
     if (!undo)
-        return; /* what is not given back runs out */
+        return false;
     undo->reported = true;
     undo->fence = fence;
     lki_operation_begin(undo);
     lki_operation_release(undo);
+    return true;
+}
+
+/* Nobody is there to have it. Without memory for that now, the cancel finds it granted once more.
+ */
+static void take_back(lki_operation *op, uint64_t fence) {
+    if (lki_undo(op->lock, op->mode, fence)) {
+        lki_operation_over(op);
+        return;
+    }
+    op->in_doubt = true;
+    op->leaving = op->result.status;
+    op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
+    if (op->state == LKI_ASKED)
+        lki_operation_set(op, LKI_UNSENT);
+    lki_lock_plan(op->lock);
 }
 
 void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
@@ -34,9 +50,8 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
     lk_lock *lock = op->lock;
     if (lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
-    if (op->reported) { /* nobody is there to have it */
-        lki_undo(lock, op->mode, answer->fence);
-        lki_operation_over(op);
+    if (op->reported) {
+        take_back(op, answer->fence);
         return;
     }
     lki_hold_granted(lock, op->mode, answer, from_us, claimed);

@@ -16,13 +16,18 @@ static void visit_all(lki_server *server, visit *each, const lki_error *error) {
     }
 }
 
+static void renew_now(lk_lock *lock) {
+    lock->waiter_us = lki_now_us();
+    if (lki_lock_holds(lock) && !lock->manual_renew)
+        lock->renew_us = lock->waiter_us;
+}
+
 /* What is in doubt is asked again, what is held or waits is renewed at once. */
 static void up(lk_lock *lock, const lki_error *error) {
     (void)error;
-    int64_t now_us = lki_now_us();
-    if (lki_lock_holds(lock) && !lock->manual_renew)
-        lock->renew_us = now_us;
-    lock->waiter_us = now_us;
+    renew_now(lock);
+    if (lock->unclaimed)
+        lock->renew_us = lock->waiter_us;
     if (lock->asked && lock->asked->state == LKI_UNSENT) {
         lock->asked->retry_us = 0;
         lki_operation_send(lock->asked);
@@ -49,10 +54,10 @@ static void down(lk_lock *lock, const lki_error *error) {
     lki_lock_plan(lock);
 }
 
-/* A grant may have been published while nobody listened. */
+/* A grant, or a loss, may have been published while nobody listened. */
 static void subscribed(lk_lock *lock, const lki_error *error) {
     (void)error;
-    lock->waiter_us = lki_now_us();
+    renew_now(lock);
     recheck(lock->waiting);
     lki_lock_advance(lock);
 }

@@ -48,12 +48,14 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
     plan_renewal(lock, from_us);
+    lock->unclaimed = !claimed;
     if (!claimed)
         lki_claims_add(lock);
     lki_lock_plan(lock);
 }
 
 void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
+    lock->unclaimed = false;
     extend(lock, sent_us, ms);
     plan_renewal(lock, sent_us);
     lki_lock_plan(lock);
@@ -63,6 +65,7 @@ static void end_hold(lk_lock *lock) {
     lock->hold_serial++;
     lock->deadline_us = 0;
     lock->renew_us = LKI_NEVER;
+    lock->unclaimed = false;
 }
 
 void lki_hold_given_back(lk_lock *lock, lk_mode mode) {

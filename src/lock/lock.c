@@ -12,6 +12,7 @@
 
 /* ------------------------------------------------------------------------------ making */
 
+enum { GIVE_BACK_RETRY_MS = 20 };
 static const int64_t lease_default_ms = 30000, lease_least_ms = 100, lease_most_ms = 86400000;
 
 static lk_status check(const char *name, const lk_lock_options *options, lki_error *error) {
@@ -165,7 +166,10 @@ void lki_lock_free(lk_lock *lock) {
     }
     while (lock->callbacks && !lki_callbacks_inside(&client->callbacks))
         pthread_cond_wait(&client->ended, &client->monitor);
-    lki_lock_release(lock);
+    if (!client->closed && lki_lock_holds(lock))
+        lock->lingers = true;
+    else
+        lki_lock_release(lock);
 }
 
 /* ------------------------------------------------------------------------------ what begins */
@@ -183,7 +187,26 @@ static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
         lki_hold_lose(lock, "its lease ran out before it could be renewed");
 }
 
+/* What is given back without a caller may be given back before it is there: it waits for that. */
+static bool comes_later(const lk_lock *lock, const lki_operation *op) {
+    const lki_operation *waiting[] = {lock->asked, lock->waiting};
+    if (op->caller || op->reported)
+        return false;
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
+        if (waiting[i] && waiting[i]->kind == LKI_DO_ACQUIRE && !waiting[i]->caller)
+            return true;
+    for (const lki_operation *before = lock->pending; before != op; before = before->next)
+        if (before->kind == LKI_DO_ACQUIRE && !before->caller)
+            return true;
+    return false;
+}
+
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
+    if (op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) {
+        bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
+        if (!(writes ? lock->writes : lock->reads))
+            return !comes_later(lock, op); /* nobody needs to be asked about that */
+    }
     if (lock->asked)
         return false;
     if (op->kind != LKI_DO_ACQUIRE || !lock->waiting)
@@ -208,7 +231,7 @@ static bool check_kind(lki_operation *op) {
 static void begin(lk_lock *lock, lki_operation **link) {
     lki_operation *op = *link;
     lose_if_run_out(lock, lki_now_us());
-    if (!check_kind(op))
+    if (!op->reported && !check_kind(op))
         return;
     *link = op->next;
     lock->asked = op;
@@ -247,10 +270,15 @@ static bool ask_for_waiting(lk_lock *lock) {
     return true;
 }
 
-/* Nobody uses the handle any more: what it holds goes back, one after the other. */
+/* Nobody uses the handle any more. */
+static bool is_to_be_given_back(const lk_lock *lock) {
+    return (lock->freed || lock->client->closing) && lki_lock_holds(lock) && !lock->asked &&
+           lki_link_is_up(&lock->server->commands.link);
+}
+
+/* One after the other, until nothing is left. */
 static bool give_back_one(lk_lock *lock) {
-    if ((!lock->freed && !lock->client->closing) || !lki_lock_holds(lock) || lock->asked ||
-        !lki_link_is_up(&lock->server->commands.link))
+    if (!is_to_be_given_back(lock))
         return false;
     lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, lock->writes ? LK_WRITE : LK_READ);
     if (!undo)
@@ -277,6 +305,10 @@ void lki_lock_advance(lk_lock *lock) {
     } while (lock->advance_again);
     lock->advancing = false;
     lki_lock_plan(lock);
+    if (lock->lingers && !lki_lock_holds(lock)) {
+        lock->lingers = false;
+        lki_lock_release(lock);
+    }
     lki_lock_release(lock);
 }
 
@@ -308,7 +340,7 @@ static int64_t renewal_due_us(const lk_lock *lock) {
     int64_t due_us = LKI_NEVER;
     if (!lki_link_is_up(&lock->server->commands.link))
         return due_us;
-    if (lki_lock_holds(lock) && !lock->renewing_hold && !lki_hold_is_ending(lock))
+    if (lki_lock_holds(lock) && !lock->freed && !lock->renewing_hold && !lki_hold_is_ending(lock))
         due_us = lock->renew_us;
     if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter)
         due_us = earlier(due_us, lock->waiter_us);
@@ -317,6 +349,8 @@ static int64_t renewal_due_us(const lk_lock *lock) {
 
 void lki_lock_plan(lk_lock *lock) {
     int64_t due_us = lki_lock_holds(lock) ? lock->deadline_us : LKI_NEVER;
+    if (is_to_be_given_back(lock))
+        due_us = earlier(due_us, lki_after_ms(lki_now_us(), GIVE_BACK_RETRY_MS));
     due_us = earlier(due_us, renewal_due_us(lock));
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
@@ -344,6 +378,7 @@ static void operation_due(lk_lock *lock, lki_operation *op, int64_t now_us) {
 }
 
 bool lki_lock_due(lk_lock *lock, int64_t now_us) {
+    lki_lock_retain(lock);
     lose_if_run_out(lock, now_us);
     operation_due(lock, lock->asked, now_us);
     operation_due(lock, lock->waiting, now_us);
@@ -353,7 +388,10 @@ bool lki_lock_due(lk_lock *lock, int64_t now_us) {
         operation_due(lock, op, now_us);
         op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
     }
-    bool renew = lki_lock_renewal_is_due(lock, now_us);
+    if (lock->freed || lock->client->closing)
+        lki_lock_advance(lock);
+    bool renew = lki_lock_renewal_is_due(lock, now_us) && lock->references > 1;
     lki_lock_plan(lock);
+    lki_lock_release(lock);
     return renew;
 }

@@ -19,11 +19,13 @@ struct lk_lock {
     lki_server *server;
     unsigned references; /* the user's, and each operation's and renewal's in progress */
     bool freed;          /* by its user */
+    bool lingers;        /* freed, but what it holds could not be given back yet */
     bool manual_renew;
     bool abandoned; /* at the last grant */
     bool lost;      /* reads and writes are what is still to be unlocked then */
     bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
-    bool claiming;                       /* it stands in the server's list of claims */
+    bool unclaimed; /* granted by hand-over, and the claim has not been answered */
+    bool claiming;  /* it stands in the server's list of claims */
     bool advancing, advance_again;
     lk_policy policy;
     unsigned reads, writes; /* that callers have and did not give back */

@@ -250,8 +250,7 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         break;
     case LKI_DO_RELEASE:
     case LKI_DO_CONVERT:
-        if (op->state != LKI_PENDING)
-            lki_operation_given_up(op);
+        lki_operation_given_up(op);
         break;
     case LKI_DO_UNDO:
         break;

@@ -109,7 +109,9 @@ bool lki_renew_check(lki_operation *);
  * claim is left to lki_claims_send(), which must follow.
  */
 void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, bool claimed);
-void lki_undo(lk_lock *, lk_mode, uint64_t fence); /* gives it back, in its turn, for nobody */
+
+/* Gives it back for nobody, before all that is pending. False: out of memory. */
+bool lki_undo(lk_lock *, lk_mode, uint64_t fence);
 void lki_acquire_cancelled(lki_request *, const redisReply *); /* completes `cancel` */
 void lki_acquire_send_cancel(lki_operation *);
 

@@ -102,10 +102,18 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
 }
 
 void lki_operation_given_up(lki_operation *op) {
-    if (op->kind == LKI_DO_CONVERT) {
-        turn_write_into_read(op->lock);
+    lk_lock *lock = op->lock;
+    bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
+    if (!(writes ? lock->writes : lock->reads)) {
+        lki_operation_over(op);
         return;
     }
-    lki_hold_given_back(op->lock, op->mode);
+    if (op->state == LKI_PENDING)
+        op->fence = lock->fence;
+    if (op->kind == LKI_DO_CONVERT) {
+        turn_write_into_read(lock);
+        return;
+    }
+    lki_hold_given_back(lock, op->mode);
     op->kind = LKI_DO_UNDO;
 }

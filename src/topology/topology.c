@@ -7,9 +7,9 @@
 #include <strings.h>
 
 /* Drawn up, not built yet: whoever writes one should learn that it is not their typing. */
-static const char *const planned[] = {"redis+sentinel", "rediss+sentinel", "valkey+sentinel",
-                                      "redis+cluster",  "rediss+cluster",  "valkey+cluster",
-                                      "quorum"};
+static const char *const planned[] = {"redis+sentinel",   "rediss+sentinel", "valkey+sentinel",
+                                      "valkeys+sentinel", "redis+cluster",   "rediss+cluster",
+                                      "valkey+cluster",   "valkeys+cluster", "quorum"};
 
 static bool is_scheme(const char *url, size_t length, const char *scheme) {
     return strlen(scheme) == length && strncasecmp(url, scheme, length) == 0;
