@@ -38,7 +38,6 @@ struct lki_server {
     lki_line commands, messages;
     bool script_missing[LKI_SCRIPTS]; /* the next of these goes with its text */
     size_t async_waiting;             /* waiting operations that no caller waits for */
-    lk_lock *claims;                  /* see lock/renewal.h */
     /* The last answer's server time, and when its request was sent; for grants by message. */
     bool clock_known;
     int64_t clock_sent_us;

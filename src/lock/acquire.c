@@ -183,12 +183,10 @@ void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
         lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
                              "the connection was lost before the server could say");
     } else if (!is_settled) {
-        lki_server *server = op->lock->server;
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
-            lki_server_heard(server, request->sent_us, answer.server_us);
+            lki_server_heard(op->lock->server, request->sent_us, answer.server_us);
         cancel_answered(op, &answer);
-        lki_claims_send(server, lki_now_us());
     }
     lki_operation_release(op);
 }

@@ -24,8 +24,7 @@ struct lk_lock {
     bool abandoned; /* at the last grant */
     bool lost;      /* reads and writes are what is still to be unlocked then */
     bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
-    bool unclaimed; /* granted by hand-over, and the claim has not been answered */
-    bool claiming;  /* it stands in the server's list of claims */
+    bool unclaimed; /* granted by hand-over, for a second; the first renewal claims it */
     bool advancing, advance_again;
     lk_policy policy;
     unsigned reads, writes; /* that callers have and did not give back */
@@ -50,7 +49,7 @@ struct lk_lock {
     lki_operation *asked, *waiting, *pending;
     int64_t waiter_us; /* the waiter's next renewal */
     lki_timer timer;
-    lk_lock *next_due; /* in a list of what is to be renewed or claimed now */
+    lk_lock *next_due; /* in the keeper's list of what is to be renewed now */
 
     char handle[LKI_HANDLE_LENGTH + 1];
     char name[];

@@ -104,10 +104,7 @@ bool lki_release_check(lki_operation *);
 bool lki_convert_check(lki_operation *);
 bool lki_renew_check(lki_operation *);
 
-/*
- * An acquire was granted at from_us or later; claimed: its lease is set already. Otherwise the
- * claim is left to lki_claims_send(), which must follow.
- */
+/* An acquire was granted at from_us or later; claimed: its lease is set already. */
 void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, bool claimed);
 
 /* Gives it back for nobody, before all that is pending. False: out of memory. */

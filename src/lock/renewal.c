@@ -142,12 +142,11 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
 static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
     size_t count = 0;
     if (lki_lock_holds(lock) && !lock->renewing_hold && !lki_hold_is_ending(lock) &&
-        (lock->claiming || lock->renew_us <= now_us))
+        lock->renew_us <= now_us)
         out[count++] = (entry){lock, false, lock->hold_serial};
     if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter &&
         lock->waiter_us <= now_us)
         out[count++] = (entry){lock, true, lock->waiting->request};
-    lock->claiming = false;
     return count;
 }
 
@@ -223,20 +222,6 @@ void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
     }
     if (count)
         send_or_put_off(server, entries, count, now_us);
-}
-
-void lki_claims_add(lk_lock *lock) {
-    if (lock->claiming)
-        return;
-    lock->claiming = true;
-    lock->next_due = lock->server->claims;
-    lock->server->claims = lock;
-}
-
-void lki_claims_send(lki_server *server, int64_t now_us) {
-    lk_lock *claims = server->claims;
-    server->claims = NULL;
-    lki_renewals_send(server, claims, now_us);
 }
 
 /* ------------------------------------------------------------------------------ by hand */

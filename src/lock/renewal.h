@@ -10,10 +10,6 @@
  */
 void lki_renewals_send(lki_server *, lk_lock *first, int64_t now_us);
 
-/* Grants by hand-over last a second unless claimed: collected, then sent in one go. */
-void lki_claims_add(lk_lock *);
-void lki_claims_send(lki_server *, int64_t now_us);
-
 /* A waiter's next renewal, after the server told its place and the ms to the next deadline. */
 void lki_waiter_told(lk_lock *, uint64_t place, int64_t ms, int64_t now_us);
 

@@ -254,18 +254,21 @@ static void forget_kick(int kick) {
 }
 
 /*
- * An answer is on the way, and nothing else can end the wait before it, but the end of the
- * connection: so the read itself may wait. A link with pushes may have to be silent for long.
+ * The read itself may wait where little else can end the wait: an answer is on the way; or a push
+ * may be, at the beginning of what may become a long silence. Whatever else happens is seen a
+ * little later then. Only the end of the connection ends the read at once.
  */
-static bool may_read_patiently(const lki_link *link, const lki_channel *channel, int64_t until_us) {
-    return !link->events.push && channel->first && !has_output(channel) &&
-           lki_transport_is_patient(channel->transport) &&
+static bool may_read_patiently(const lki_link *link, const lki_channel *channel, bool first,
+                               int64_t until_us) {
+    bool is_worth_it = link->events.push ? first : channel->first != NULL;
+    return is_worth_it && !has_output(channel) && lki_transport_is_patient(channel->transport) &&
            until_us > lki_after_ms(lki_now_us(), LKI_PATIENCE_MS);
 }
 
 /* One wait and one read of a caller that drives. */
-static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller, int64_t until_us) {
-    if (may_read_patiently(link, channel, until_us)) {
+static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller, bool first,
+                       int64_t until_us) {
+    if (may_read_patiently(link, channel, first, until_us)) {
         read_once(link, channel, true);
         lki_link_flush(link);
         return;
@@ -296,8 +299,8 @@ static void drive(lki_link *link, lki_caller *caller, int64_t until_us) {
     channel->driver = caller;
     channel->users++;
     lki_link_flush(link);
-    while (!channel->broken && must_wait(caller, until_us))
-        drive_once(link, channel, caller, until_us);
+    for (bool first = true; !channel->broken && must_wait(caller, until_us); first = false)
+        drive_once(link, channel, caller, first, until_us);
     channel->driver = NULL;
     lki_channel_release(channel);
 }

@@ -52,7 +52,7 @@ ssize_t lki_transport_write(lki_transport *, const void *bytes, size_t size, lki
  * A read that may wait for LKI_PATIENCE_MS: it saves who waits anyway the way through poll. Only a
  * transport that is patient has it; the others would have to wait inside OpenSSL.
  */
-enum { LKI_PATIENCE_MS = 50 };
+enum { LKI_PATIENCE_MS = 10 };
 bool lki_transport_is_patient(const lki_transport *);
 ssize_t lki_transport_read_patiently(lki_transport *, void *buffer, size_t size, lki_error *);
 

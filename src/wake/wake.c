@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
-#include "lock/renewal.h"
 #include "wake/message.h"
 
 enum { TIME_LEAST_US = 1000 }; /* a hold with less left is not worth returning for */
@@ -57,7 +56,7 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     } else if (op->state == LKI_WAITING) {
         /* Only the server can say how long it is ours: its answer to this claims it, too. */
         lock->waiter_us = now_us;
-        lki_claims_add(lock);
+        lki_lock_plan(lock);
     }
 }
 
@@ -97,6 +96,4 @@ void lki_wake(lki_server *server, const redisReply *reply) {
         else
             lost(lock, &message);
     }
-    lki_claims_send(server, now_us);
-    lki_link_flush(&server->commands.link);
 }

@@ -4,7 +4,7 @@
 
 #include "client/server.h"
 
-/* A message came: with the monitor held, which it lets go of while it sends the claims. */
+/* A message came; with the monitor held. */
 void lki_wake(lki_server *, const redisReply *);
 
 #endif
