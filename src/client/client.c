@@ -165,15 +165,16 @@ static struct timespec monotonic_after_ms(int64_t ms) {
     return end;
 }
 
-/* Until everything is given back, or the server does not answer, or is away. */
+/* Until everything is given back, or the server falls silent, or is away. */
 static void give_everything_back(lk_client *client) {
-    struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
     for_all_locks(client, lki_lock_shut);
     for (size_t i = 0; i < client->server_count; i++)
         lki_server_push(&client->servers[i]);
-    while ((client->operations || is_anything_held(client)) && is_any_server_up(client))
+    while ((client->operations || is_anything_held(client)) && is_any_server_up(client)) {
+        struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
         if (pthread_cond_timedwait(&client->ended, &client->monitor, &end) != 0)
             break;
+    }
 }
 
 static void end_operations(lk_lock *lock) {
@@ -184,6 +185,10 @@ static void end_operations(lk_lock *lock) {
                                             : lock->pending;
         lki_operation_report(op, LK_CANCELED, NULL);
         lki_operation_over(op);
+    }
+    if (lock->lingers) {
+        lock->lingers = false;
+        lki_lock_release(lock);
     }
 }
 
@@ -228,10 +233,8 @@ void lki_client_close(lk_client *client) {
 }
 
 void lki_client_drop(lk_client *client) {
-    for (size_t i = 0; i < client->server_count; i++) {
-        lki_link_drop(&client->servers[i].commands.link);
-        lki_link_drop(&client->servers[i].messages.link);
-    }
+    for (size_t i = 0; i < client->server_count; i++)
+        lki_server_drop(&client->servers[i]);
     close(client->keeper.kick);
     close(client->keeper.timer);
     close(client->stop_fd);

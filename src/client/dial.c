@@ -3,8 +3,11 @@
 
 #include "base/clock.h"
 
+#include <stdatomic.h>
+
 lk_status lki_dial(lk_client *client, size_t server, const char *channel,
-                   const lki_identity *earlier, lki_dialed *out, lki_error *error) {
+                   const lki_identity *earlier, _Atomic int *fd, lki_dialed *out,
+                   lki_error *error) {
     lki_endpoint endpoint = {0};
     lki_dialed dialed = {0};
     lki_tls_files tls = lki_settings_tls(&client->settings);
@@ -21,8 +24,11 @@ lk_status lki_dial(lk_client *client, size_t server, const char *channel,
         return status;
     status =
         lki_transport_open(&endpoint, &tls, deadline_us, client->stop_fd, &dialed.transport, error);
-    if (status == LK_OK)
+    if (status == LK_OK) {
+        atomic_store(fd, lki_transport_fd(dialed.transport));
         status = lki_greet(dialed.transport, &greeting, &dialed.identity, error);
+        atomic_store(fd, -1);
+    }
     lki_endpoint_clear(&endpoint);
     if (status == LK_OK)
         *out = dialed;

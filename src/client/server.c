@@ -9,7 +9,8 @@
 #include "net/resp.h"
 #include "wake/wake.h"
 
-#include <stdlib.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 enum {
     BACKOFF_LEAST_MS = 10,
@@ -51,9 +52,16 @@ static void line_unread(void *context) {
         lki_keeper_wake_by(server->client, line->link.unread_since_us + 2 * PATIENCE_US);
 }
 
-static void line_rouse(void *context) {
+static void line_relieve(void *context) {
     lki_line *line = context;
     lki_keeper_kick(line->server->client);
+}
+
+/* While it is awake it finds out by itself; it may be the one who wrote. */
+static void line_full(void *context) {
+    lki_line *line = context;
+    if (line->server->client->keeper.asleep)
+        lki_keeper_kick(line->server->client);
 }
 
 static void line_push(void *context, const redisReply *reply) {
@@ -65,9 +73,11 @@ static lk_status line_init(lki_line *line, lki_server *server, bool messages, lk
     lki_link_events events = {.push = messages ? line_push : NULL,
                               .broken = line_broken,
                               .unread = line_unread,
-                              .rouse = line_rouse,
+                              .relieve = line_relieve,
+                              .full = line_full,
                               .context = line};
-    *line = (lki_line){.server = server, .wanted = !messages, .down_since_us = lki_now_us()};
+    *line = (lki_line){
+        .server = server, .wanted = !messages, .dialing_fd = -1, .down_since_us = lki_now_us()};
     return lki_link_init(&line->link, &server->client->monitor, events, error);
 }
 
@@ -81,6 +91,18 @@ lk_status lki_server_init(lki_server *server, lk_client *client, size_t index, l
 void lki_server_free(lki_server *server) {
     lki_link_free(&server->commands.link);
     lki_link_free(&server->messages.link);
+}
+
+static void line_drop(lki_line *line) {
+    int fd = atomic_load(&line->dialing_fd);
+    lki_link_drop(&line->link);
+    if (fd >= 0)
+        close(fd);
+}
+
+void lki_server_drop(lki_server *server) {
+    line_drop(&server->commands);
+    line_drop(&server->messages);
 }
 
 static lk_status line_up(lki_line *line, const lki_dialed *dialed) {
@@ -131,7 +153,7 @@ static void *dial_line(void *context) {
     pthread_mutex_unlock(&client->monitor);
 
     lk_status status = lki_dial(client, server->index, is_messages(line) ? client->channel : NULL,
-                                &earlier, &dialed, &error);
+                                &earlier, &line->dialing_fd, &dialed, &error);
     pthread_mutex_lock(&client->monitor);
     if (status == LK_OK && line_up(line, &dialed) != LK_OK) {
         lki_transport_close(dialed.transport);
@@ -160,7 +182,8 @@ static void dial(lki_line *line) {
 
 lk_status lki_server_open(lki_server *server, lki_error *error) {
     lki_dialed dialed;
-    lk_status status = lki_dial(server->client, server->index, NULL, NULL, &dialed, error);
+    lk_status status = lki_dial(server->client, server->index, NULL, NULL,
+                                &server->commands.dialing_fd, &dialed, error);
     if (status != LK_OK)
         return status;
     if (line_up(&server->commands, &dialed) == LK_OK)

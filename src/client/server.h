@@ -21,6 +21,7 @@ typedef struct {
     bool dialing; /* the thread below is at it */
     bool to_join;
     pthread_t dialer;
+    _Atomic int dialing_fd; /* see client/dial.h; needs no monitor */
     int64_t next_dial_us;
     unsigned failures;     /* attempts in a row */
     int64_t down_since_us; /* LKI_NEVER while it is up */
@@ -49,6 +50,8 @@ void lki_server_free(lki_server *); /* both lines must be down, and their dialer
 
 /* Connects the commands line for the first time; lets go of nothing, call it without monitor. */
 lk_status lki_server_open(lki_server *, lki_error *);
+
+void lki_server_drop(lki_server *); /* after fork: closes descriptors */
 
 /* The keeper's: dials what is down, breaks what is silent too long. When to look again. */
 int64_t lki_server_tend(lki_server *, int64_t now_us);

@@ -146,7 +146,7 @@ static void tell_driver(lki_link *link, lki_channel *channel) {
     if (channel->driver)
         lki_caller_notify(channel->driver);
     else if (channel->keeper)
-        link->events.rouse(link->events.context);
+        link->events.full(link->events.context);
 }
 
 void lki_link_flush(lki_link *link) {
@@ -307,7 +307,7 @@ static void drive(lki_link *link, lki_caller *caller, int64_t until_us) {
 
 static void sleep_among_others(lki_link *link, lki_caller *caller, int64_t until_us) {
     if (link->channel->keeper && link->events.push)
-        link->events.rouse(link->events.context);
+        link->events.relieve(link->events.context);
     caller->previous = NULL;
     caller->next = link->sleepers;
     if (caller->next)

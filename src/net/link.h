@@ -44,9 +44,9 @@ struct lki_caller {
 typedef struct {
     void (*push)(void *context, const redisReply *);  /* a message that answers no request */
     void (*broken)(void *context, const lki_error *); /* the connection is gone; no request left */
-    void (*unread)(void *context); /* nobody drives, and there may be something to read */
-    void (*rouse)(void *context);  /* the keeper drives, and must look again: a caller would rather
-                                      drive, or there is more to write than went at once */
+    void (*unread)(void *context);  /* nobody drives, and there may be something to read */
+    void (*relieve)(void *context); /* the keeper drives, and a caller would rather */
+    void (*full)(void *context);    /* the keeper drives, and more is to be written than went */
     void *context;
 } lki_link_events;
 

@@ -1,0 +1,214 @@
+/*
+ * A hand-over from one process to another: from just before the unlock in the one until the waiting
+ * lock call has returned in the other. Its floor is a bare message between the same two processes,
+ * measured at the same places: from just before it is published until it has been read.
+ *
+ * Both kinds take turns, in blocks. Before and after each hand-over and each message is a pause: in
+ * the first the receiver goes to sleep, in the second the giver is out of its way, as it would be
+ * on a machine of its own. Where they run is fixed (see client_place.h).
+ */
+#include "client_bare.h"
+#include "client_figures.h"
+#include "client_message.h"
+#include "client_parts.h"
+#include "client_place.h"
+#include "client_stage.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+    TURNS = 20, /* of a block; even, so that role 0 gives first in each */
+    BLOCKS = 60,
+    QUICK_BLOCKS = 15,
+    WARM_BLOCKS = 2,
+    PAUSE_US = 1000,
+    POLL_US = 100,
+    RELEASES = 300
+};
+
+static const double ratio_limit = 1.5;
+static const char lock_name[] = "handover";
+
+typedef enum { HANDOVER, MESSAGE, ROUND_TRIP, KINDS } leg_kind;
+
+typedef struct {
+    atomic_bool held;
+    atomic_uint_fast64_t sent_ns;
+    double us[KINDS][BLOCKS * TURNS]; /* written by the receiver of each */
+} handover_page;
+
+typedef struct {
+    lk_client *client;
+    lk_lock *lock;
+    bench_messenger messenger;
+    handover_page *page;
+    int role;
+} player;
+
+static void stamp(handover_page *page) {
+    atomic_store(&page->sent_ns, bench_now_ns());
+}
+
+static double since_stamp_us(handover_page *page) {
+    return (double)(bench_now_ns() - atomic_load(&page->sent_ns)) / 1000;
+}
+
+static void await_waiter(lk_client *client) {
+    for (size_t waiting = 0; waiting == 0;) {
+        lk_info *info;
+        bench_sleep_us(POLL_US);
+        library_must(lk_inspect(client, lock_name, &info), "lk_inspect");
+        waiting = info->waiter_total;
+        lk_info_free(info);
+    }
+}
+
+static void hand_over(player *self, int giver, double *us) {
+    if (self->role == giver) {
+        await_waiter(self->client);
+        bench_sleep_us(PAUSE_US);
+        stamp(self->page);
+        library_must(lk_wrunlock(self->lock), "lk_wrunlock");
+        bench_sleep_us(PAUSE_US);
+    } else {
+        library_must(lk_wrlock(self->lock), "lk_wrlock");
+        *us = since_stamp_us(self->page);
+    }
+}
+
+static void pass_message(player *self, int giver, double *us) {
+    if (self->role == giver) {
+        bench_sleep_us(PAUSE_US);
+        stamp(self->page);
+        messenger_tell(&self->messenger);
+        bench_sleep_us(PAUSE_US);
+    } else {
+        messenger_hear(&self->messenger);
+        *us = since_stamp_us(self->page);
+    }
+}
+
+/* There and back without a pause, halved; always measured by role 0. */
+static void pass_back_and_forth(player *self, double *us) {
+    if (self->role == 0) {
+        bench_sleep_us(PAUSE_US);
+        stamp(self->page);
+        messenger_tell(&self->messenger);
+        messenger_hear(&self->messenger);
+        *us = since_stamp_us(self->page) / 2;
+    } else {
+        messenger_hear(&self->messenger);
+        messenger_tell(&self->messenger);
+    }
+}
+
+static void play_block(player *self, size_t at) {
+    handover_page *page = self->page;
+    for (int i = 0; i < TURNS; i++)
+        hand_over(self, i % 2, &page->us[HANDOVER][at + (size_t)i]);
+    for (int i = 0; i < TURNS; i++)
+        pass_message(self, i % 2, &page->us[MESSAGE][at + (size_t)i]);
+    for (int i = 0; i < TURNS; i++)
+        pass_back_and_forth(self, &page->us[ROUND_TRIP][at + (size_t)i]);
+}
+
+static size_t block_count(const bench_plan *plan) {
+    return plan->quick ? QUICK_BLOCKS : BLOCKS;
+}
+
+/* Role 0 has the lock before and after each block. */
+static void play(int role, void *shared, const void *argument) {
+    const bench_plan *plan = argument;
+    player self = {.client = library_open(plan), .page = shared, .role = role};
+    self.lock = library_lock(self.client, lock_name);
+    messenger_open(&self.messenger, plan->socket, role);
+    if (role == 0) {
+        library_must(lk_wrlock(self.lock), "lk_wrlock");
+        atomic_store(&self.page->held, true);
+    }
+    while (!atomic_load(&self.page->held))
+        bench_sleep_us(POLL_US);
+    for (size_t i = 0; i < WARM_BLOCKS; i++)
+        play_block(&self, 0);
+    for (size_t i = 0; i < block_count(plan); i++)
+        play_block(&self, i * TURNS);
+    messenger_close(&self.messenger);
+    lk_lock_free(self.lock);
+    lk_close(self.client);
+}
+
+/* What the server counts for a release that hands over, when nobody else asks it anything. */
+static bench_spread release_us(const bench_plan *plan) {
+    redisContext *context = server_connect(plan->socket);
+    bench_samples samples = {0};
+    bare_lock one, other;
+    bare_load_scripts(context);
+    bare_init(&one, context, "handover:bare", 1);
+    bare_init(&other, context, "handover:bare", 2);
+    for (size_t i = 0; i < RELEASES; i++) {
+        if (!bare_take(&one, true) || bare_take(&other, true))
+            bench_fail("the bare lock was not free, or is not exclusive");
+        server_account before = server_look(context);
+        bench_sleep_us(PAUSE_US);
+        bare_give_back(&one);
+        samples_add(&samples, (double)server_between(before, server_look(context)).script_us);
+        bare_claim(&other);
+        bare_give_back(&other);
+    }
+    bench_spread spread = samples_spread(&samples);
+    samples_clear(&samples);
+    redisFree(context);
+    return spread;
+}
+
+static bench_spread spread_of(const double *values, size_t count) {
+    bench_samples samples = {0};
+    for (size_t i = 0; i < count; i++)
+        samples_add(&samples, values[i]);
+    bench_spread spread = samples_spread(&samples);
+    samples_clear(&samples);
+    return spread;
+}
+
+/* Of neighbouring blocks: the machine is not the same from one second to the next. */
+static bench_spread ratio_of(const handover_page *page, size_t count) {
+    bench_samples ratios = {0};
+    for (size_t at = 0; at < count; at += TURNS)
+        samples_add(&ratios, spread_of(&page->us[HANDOVER][at], TURNS).median /
+                                 spread_of(&page->us[MESSAGE][at], TURNS).median);
+    bench_spread spread = samples_spread(&ratios);
+    samples_clear(&ratios);
+    return spread;
+}
+
+/* Returns how many times a message a hand-over takes. */
+static double report(const bench_plan *plan, const char *where) {
+    handover_page *page = stage_share(sizeof *page);
+    size_t count = block_count(plan) * TURNS;
+    bench_progress("%s", where);
+    stage_run(play, page, plan);
+    bench_spread release = release_us(plan), ratio = ratio_of(page, count);
+    printf("   %s\n", where);
+    report_spread("bare message: PUBLISH to SUBSCRIBE", spread_of(page->us[MESSAGE], count), "µs");
+    report_spread("bare message, half of there and back", spread_of(page->us[ROUND_TRIP], count),
+                  "µs");
+    report_spread("hand-over: unlock to lock", spread_of(page->us[HANDOVER], count), "µs");
+    report_spread("the server's time in the release script", release, "µs");
+    report_spread("hand-over / bare message, of neighbouring blocks", ratio, "");
+    stage_unshare(page, sizeof *page);
+    return ratio.median;
+}
+
+int measure_handover(const bench_plan *plan) {
+    bench_place place;
+    report_part(3, "hand-over from process to process");
+    place_together(&place, plan->server_pid);
+    report(plan, "all on one processor");
+    place_restore(&place);
+    place_apart(&place, plan->server_pid);
+    double ratio = report(plan, "the server on a processor of its own");
+    place_restore(&place);
+    return !report_limited("hand-over / bare message, the server apart", ratio, AT_MOST,
+                           ratio_limit, "");
+}

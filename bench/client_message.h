@@ -1,0 +1,21 @@
+/*
+ * The floor for a hand-over: one process publishes a message, another has subscribed to it and
+ * waits for it in a blocking read. Each process has a connection to publish on, and one to listen.
+ */
+#ifndef BENCH_CLIENT_MESSAGE_H
+#define BENCH_CLIENT_MESSAGE_H
+
+#include "client_server.h"
+
+typedef struct {
+    redisContext *speaks, *listens;
+    const char *to;
+} bench_messenger;
+
+/* `role`: 0 or 1. Each speaks to the other. */
+void messenger_open(bench_messenger *, const char *socket, int role);
+void messenger_close(bench_messenger *);
+void messenger_tell(bench_messenger *); /* returns when the server has answered */
+void messenger_hear(bench_messenger *);
+
+#endif

@@ -1,0 +1,515 @@
+/* Operations as commands: their words are those that SPEC 10 and 11 ask for, in that order. */
+#include "base/memory.h"
+#include "engine/command.h"
+
+#include "resp.h"
+
+#include <openssl/evp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HANDLE "00112233445566778899aabbccddeeff-0000000000a7"
+
+enum { HEAD = 3, KEYS = 4 };
+
+static const lki_place place = {"lk", "a"};
+static const uint64_t greatest = UINT64_C(1) << 53;
+
+static const lki_acquire_words acquire_words = {.handle = HANDLE,
+                                                .req = 7,
+                                                .fence = 8,
+                                                .mode = LK_WRITE,
+                                                .wait = true,
+                                                .lease_ms = 30000,
+                                                .policy = LK_PHASE_FAIR,
+                                                .floor = 9,
+                                                .owner = "owner",
+                                                .group = "group",
+                                                .who = "1 host app"};
+
+static void make_acquire(lki_bytes *out, bool text) {
+    lki_command_acquire(out, place, text, &acquire_words);
+}
+
+static void make_release(lki_bytes *out, bool text) {
+    lki_command_release(out, place, text, HANDLE, 7, 8, LK_WRITE);
+}
+
+static void make_renew(lki_bytes *out, bool text) {
+    lki_renew_words entry = {place, HANDLE, 8, 7, 30000};
+    lki_command_renew(out, text, &entry, 1);
+}
+
+static void make_convert(lki_bytes *out, bool text) {
+    lki_command_convert(out, place, text, HANDLE, 7, 8);
+}
+
+static void make_cancel(lki_bytes *out, bool text) {
+    lki_command_cancel(out, place, text, HANDLE, 7, 6);
+}
+
+static void make_inspect(lki_bytes *out, bool text) {
+    lki_command_inspect(out, place, text, 1000);
+}
+
+static void make_force(lki_bytes *out, bool text) {
+    lki_command_force(out, place, text, "owner");
+}
+
+/* The arguments behind the keys, and a word that stands in this script alone. */
+static const struct {
+    void (*make)(lki_bytes *, bool text);
+    const char *own_word;
+    const char *arguments[12];
+} operations[] = {
+    {make_acquire,
+     "'deadlock'",
+     {HANDLE, "7", "8", "write", "1", "30000", "phase-fair", "9", "owner", "group", "1 host app"}},
+    {make_release, "'released'", {HANDLE, "7", "8", "write"}},
+    {make_renew, "'renewed'", {HANDLE, "8", "7", "30000"}},
+    {make_convert, NULL, {HANDLE, "7", "8"}},
+    {make_cancel, "'cancelled'", {HANDLE, "7", "6"}},
+    {make_inspect, "'lock'", {"1000"}},
+    {make_force, "'forced'", {"owner"}},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* Reads the one command that is there, and frees the bytes. */
+static resp_command parse(lki_bytes *bytes) {
+    resp_command command = {0};
+    assert_false(bytes->failed);
+    assert_int_equal(resp_command_read(&command, bytes->data, bytes->length), bytes->length);
+    lki_bytes_free(bytes);
+    return command;
+}
+
+static resp_command parse_operation(size_t i, bool text) {
+    lki_bytes bytes = {0};
+    operations[i].make(&bytes, text);
+    return parse(&bytes);
+}
+
+static void assert_words(const resp_command *command, size_t from, const char *const words[],
+                         size_t count) {
+    assert_int_equal(command->count, from + count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(command->words[from + i], words[i]);
+}
+
+static void assert_keys(const resp_command *command, size_t from, const char *first_key) {
+    static const char *const suffixes[] = {"", ":d", ":r", ":w"};
+    for (size_t i = 0; i < KEYS; i++) {
+        char key[700];
+        snprintf(key, sizeof key, "%s%s", first_key, suffixes[i]);
+        assert_string_equal(command->words[from + i], key);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- operations */
+
+static void each_operation_has_the_words_of_the_spec(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        resp_command command = parse_operation(i, false);
+        size_t count = 0;
+        while (operations[i].arguments[count])
+            count++;
+        assert_string_equal(command.words[0], "EVALSHA");
+        assert_string_equal(command.words[2], "4");
+        assert_keys(&command, HEAD, "lk:{a}");
+        assert_words(&command, HEAD + KEYS, operations[i].arguments, count);
+        resp_command_clear(&command);
+    }
+}
+
+static void a_script_that_the_server_lacks_goes_with_its_text(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        resp_command by_sha = parse_operation(i, false), by_text = parse_operation(i, true);
+        assert_string_equal(by_text.words[0], "EVAL");
+        assert_int_equal(by_text.count, by_sha.count);
+        for (size_t j = 2; j < by_sha.count; j++)
+            assert_string_equal(by_text.words[j], by_sha.words[j]);
+        resp_command_clear(&by_sha);
+        resp_command_clear(&by_text);
+    }
+}
+
+static void the_sha_is_that_of_the_text(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        resp_command by_sha = parse_operation(i, false), by_text = parse_operation(i, true);
+        unsigned char digest[EVP_MAX_MD_SIZE];
+        unsigned length;
+        char digits[2 * 20 + 1];
+        assert_true(EVP_Digest(by_text.words[1], strlen(by_text.words[1]), digest, &length,
+                               EVP_sha1(), NULL));
+        assert_int_equal(length, 20);
+        for (size_t j = 0; j < 20; j++)
+            snprintf(digits + 2 * j, 3, "%02x", digest[j]);
+        assert_string_equal(by_sha.words[1], digits);
+        resp_command_clear(&by_sha);
+        resp_command_clear(&by_text);
+    }
+}
+
+static void each_operation_runs_its_own_script(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        resp_command command = parse_operation(i, true);
+        for (size_t j = 0; j < OPERATIONS; j++)
+            if (operations[j].own_word)
+                assert_int_equal(strstr(command.words[1], operations[j].own_word) != NULL, i == j);
+        resp_command_clear(&command);
+    }
+}
+
+static void modes_waits_and_policies_have_their_words(void **state) {
+    (void)state;
+    static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader"};
+    for (unsigned i = 0; i < 16; i++) {
+        lki_acquire_words words = acquire_words;
+        words.mode = i & 1 ? LK_WRITE : LK_READ;
+        words.wait = i & 2;
+        words.policy = (lk_policy)(i >> 2);
+        lki_bytes bytes = {0};
+        lki_command_acquire(&bytes, place, false, &words);
+        resp_command command = parse(&bytes);
+        char *const *arguments = command.words + HEAD + KEYS;
+        assert_string_equal(arguments[3], i & 1 ? "write" : "read");
+        assert_string_equal(arguments[4], i & 2 ? "1" : "0");
+        assert_string_equal(arguments[6], policies[i >> 2]);
+        assert_string_equal(lki_policy_text(words.policy), policies[i >> 2]);
+        resp_command_clear(&command);
+    }
+}
+
+static void a_release_names_its_mode(void **state) {
+    (void)state;
+    lki_bytes bytes = {0};
+    lki_command_release(&bytes, place, false, HANDLE, 7, 8, LK_READ);
+    resp_command command = parse(&bytes);
+    assert_string_equal(command.words[HEAD + KEYS + 3], "read");
+    resp_command_clear(&command);
+}
+
+static void numbers_and_texts_go_at_their_greatest(void **state) {
+    (void)state;
+    char owner[LKI_OWNER_MOST + 1] = {0}, group[LKI_GROUP_MOST + 1] = {0},
+                                who[LKI_WHO_MOST + 1] = {0};
+    memset(owner, '\n', LKI_OWNER_MOST);
+    memset(group, '\xff', LKI_GROUP_MOST);
+    memset(who, '\x01', LKI_WHO_MOST);
+    lki_acquire_words words = {HANDLE,  greatest, greatest, LK_READ, false, 86400000,
+                               LK_FAIR, greatest, owner,    group,   who};
+    lki_bytes bytes = {0};
+    lki_command_acquire(&bytes, place, false, &words);
+    resp_command command = parse(&bytes);
+    const char *const expected[] = {HANDLE,
+                                    "9007199254740992",
+                                    "9007199254740992",
+                                    "read",
+                                    "0",
+                                    "86400000",
+                                    "fair",
+                                    "9007199254740992",
+                                    owner,
+                                    group,
+                                    who};
+    assert_words(&command, HEAD + KEYS, expected, 11);
+    resp_command_clear(&command);
+}
+
+static void empty_texts_are_words_too(void **state) {
+    (void)state;
+    lki_acquire_words words = acquire_words;
+    words.owner = words.group = words.who = "";
+    lki_bytes bytes = {0};
+    lki_command_acquire(&bytes, place, false, &words);
+    resp_command command = parse(&bytes);
+    const char *const expected[] = {"", "", ""};
+    assert_words(&command, HEAD + KEYS + 8, expected, 3);
+    resp_command_clear(&command);
+    lki_command_force(&bytes, place, false, "");
+    command = parse(&bytes);
+    assert_words(&command, HEAD + KEYS, expected, 1);
+    resp_command_clear(&command);
+}
+
+static void assert_renew(size_t count) {
+    static char names[LKI_RENEW_MOST][16], handles[LKI_RENEW_MOST][LKI_HANDLE_LENGTH + 1];
+    lki_renew_words entries[LKI_RENEW_MOST];
+    lki_bytes bytes = {0};
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "name:%zu", i);
+        snprintf(handles[i], sizeof handles[i], "%032x-%012zx", 1, i);
+        entries[i] = (lki_renew_words){
+            {"pre", names[i]}, handles[i], i % 2 ? 0 : greatest - i, i + 1, 100 + (int64_t)i};
+    }
+    lki_command_renew(&bytes, false, entries, count);
+    resp_command command = parse(&bytes);
+    assert_int_equal(command.count, HEAD + 2 * KEYS * count);
+    assert_int_equal(strtoul(command.words[2], NULL, 10), KEYS * count);
+    for (size_t i = 0; i < count; i++) {
+        char key[32], fence[32], req[32], lease_ms[32];
+        char *const *arguments = command.words + HEAD + KEYS * (count + i);
+        snprintf(key, sizeof key, "pre:{name:%zu}", i);
+        snprintf(fence, sizeof fence, "%ju", (uintmax_t)entries[i].fence);
+        snprintf(req, sizeof req, "%zu", i + 1);
+        snprintf(lease_ms, sizeof lease_ms, "%zu", 100 + i);
+        assert_keys(&command, HEAD + KEYS * i, key);
+        assert_string_equal(arguments[0], handles[i]);
+        assert_string_equal(arguments[1], fence);
+        assert_string_equal(arguments[2], req);
+        assert_string_equal(arguments[3], lease_ms);
+    }
+    resp_command_clear(&command);
+}
+
+static void one_entry_is_renewed(void **state) {
+    (void)state;
+    assert_renew(1);
+}
+
+static void a_hundred_entries_are_renewed_in_one_command(void **state) {
+    (void)state;
+    assert_renew(LKI_RENEW_MOST);
+}
+
+static void a_command_stands_behind_what_is_there_already(void **state) {
+    (void)state;
+    lki_bytes bytes = {0};
+    for (size_t i = 0; i < OPERATIONS; i++)
+        operations[i].make(&bytes, i % 2);
+    size_t at = 0;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        resp_command expected = parse_operation(i, i % 2);
+        assert_true(bytes.length - at >= expected.length);
+        assert_memory_equal(bytes.data + at, expected.bytes, expected.length);
+        at += expected.length;
+        resp_command_clear(&expected);
+    }
+    assert_int_equal(at, bytes.length);
+    lki_bytes_free(&bytes);
+}
+
+static bool refuse_all(void) {
+    return true;
+}
+
+static void a_command_without_memory_is_remembered_as_failed(void **state) {
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        lki_bytes bytes = {0};
+        lki_memory_refuse(refuse_all);
+        operations[i].make(&bytes, true);
+        lki_memory_refuse(NULL);
+        assert_true(bytes.failed);
+        lki_bytes_free(&bytes);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- keys */
+
+static resp_command command_of(const char *prefix, const char *name) {
+    lki_bytes bytes = {0};
+    lki_command_inspect(&bytes, (lki_place){prefix, name}, false, 1);
+    return parse(&bytes);
+}
+
+static void odd_names_have_the_keys_of_the_spec(void **state) {
+    (void)state;
+    static const char *const names[][2] = {
+        {"a", "lk:{a}"},       {"}x", "lk:{%}x}"},        {"%x", "lk:{%%x}"}, {"{a}b", "lk:{{a}b}"},
+        {"a}b", "lk:{a}b}"},   {"a%b", "lk:{a%b}"},       {"}", "lk:{%}}"},   {"%", "lk:{%%}"},
+        {"%}x", "lk:{%%}x}"},  {"{", "lk:{{}"},           {"{}", "lk:{{}}"},  {"a:d", "lk:{a:d}"},
+        {"\r\n", "lk:{\r\n}"}, {"\xff*?", "lk:{\xff*?}"}, {" ", "lk:{ }"},    {"a}:d", "lk:{a}:d}"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        resp_command command = command_of("lk", names[i][0]);
+        assert_keys(&command, HEAD, names[i][1]);
+        resp_command_clear(&command);
+    }
+}
+
+static void the_longest_prefix_and_name_fit(void **state) {
+    (void)state;
+    char prefix[LKI_PREFIX_MOST + 1] = {0}, name[LKI_NAME_MOST + 1] = {0}, key[700];
+    memset(prefix, 'p', LKI_PREFIX_MOST);
+    memset(name, '%', LKI_NAME_MOST);
+    snprintf(key, sizeof key, "%s:{%%%s}", prefix, name);
+    resp_command command = command_of(prefix, name);
+    assert_keys(&command, HEAD, key);
+    resp_command_clear(&command);
+}
+
+static void a_name_can_be_read_from_its_first_key(void **state) {
+    (void)state;
+    unsigned short seed[3] = {1, 2, 3};
+    static const char *const prefixes[] = {"lk", "p", "a:b", ":", "%", "lk:"};
+    for (int round = 0; round < 5000; round++) {
+        char name[LKI_NAME_MOST + 1];
+        size_t most = round % 20 ? 6 : LKI_NAME_MOST;
+        size_t length = 1 + (size_t)nrand48(seed) % most, found_length = 0;
+        for (size_t i = 0; i < length; i++)
+            name[i] =
+                (char)(nrand48(seed) % 2 ? "{}%:dw"[nrand48(seed) % 6] : 1 + nrand48(seed) % 255);
+        name[length] = 0;
+        const char *prefix = prefixes[(size_t)round % (sizeof prefixes / sizeof *prefixes)];
+        resp_command command = command_of(prefix, name);
+        const char *key = command.words[HEAD];
+        const char *found = lki_key_name(prefix, key, strlen(key), &found_length);
+        assert_non_null(found);
+        assert_int_equal(found_length, length);
+        assert_memory_equal(found, name, length);
+        resp_command_clear(&command);
+    }
+}
+
+static void assert_no_name(const char *prefix, const char *key, size_t key_length) {
+    size_t length = 77;
+    /* In memory of its own, so that reading too far is seen. */
+    char *copy = malloc(key_length + !key_length);
+    assert_non_null(copy);
+    memcpy(copy, key, key_length);
+    const char *name = lki_key_name(prefix, copy, key_length, &length);
+    free(copy);
+    if (name)
+        fail_msg("a name was found in %.*s", (int)key_length, key);
+    assert_int_equal(length, 77);
+}
+
+static void the_other_keys_of_a_lock_have_no_name(void **state) {
+    (void)state;
+    resp_command command = command_of("lk", "a");
+    for (size_t i = 1; i < KEYS; i++)
+        assert_no_name("lk", command.words[HEAD + i], strlen(command.words[HEAD + i]));
+    resp_command_clear(&command);
+}
+
+static void keys_that_no_lock_has_are_refused(void **state) {
+    (void)state;
+    static const char *const keys[] = {"",        "lk",      "lk:",     "lk:{",    "lk:{}",
+                                       "lk:{a",   "lk:a}",   "lk{a}",   "kl:{a}",  "lk2:{a}",
+                                       "l:{a}",   "LK:{a}",  "lk:{a}x", "lk:(a)",  "lk::{a}",
+                                       "xlk:{a}", "lk:{%a}", "lk:{%}",  "lk:{%{}", "lk:{% }"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_no_name("lk", keys[i], strlen(keys[i]));
+    assert_no_name("lk", "lk:{a\0b}", 8);
+    assert_no_name("lk", "lk:{\0}", 6);
+}
+
+/* The key of such a name has a percent sign. */
+static void a_key_with_a_brace_that_is_not_escaped_is_no_locks(void **state) {
+    (void)state;
+    assert_no_name("lk", "lk:{}}", 6);
+    assert_no_name("lk", "lk:{}x}", 7);
+}
+
+static void a_name_of_more_than_512_bytes_is_refused(void **state) {
+    (void)state;
+    char key[4 + 1 + 513 + 1];
+    size_t length;
+    memcpy(key, "lk:{", 4);
+    memset(key + 4, 'n', sizeof key - 4);
+    key[4 + 513] = '}';
+    assert_no_name("lk", key, 4 + 513 + 1);
+    key[4 + 512] = '}';
+    assert_non_null(lki_key_name("lk", key, 4 + 512 + 1, &length));
+    assert_int_equal(length, 512);
+    key[4] = key[5] = '%'; /* the escape does not count */
+    key[4 + 513] = '}';
+    assert_non_null(lki_key_name("lk", key, 4 + 513 + 1, &length));
+    assert_int_equal(length, 512);
+}
+
+/* ---------------------------------------------------------------------------------------- scan */
+
+static void assert_scan(const char *prefix, const char *start, size_t start_length,
+                        const char *pattern) {
+    lki_bytes bytes = {0};
+    lki_command_scan(&bytes, prefix, "42", start, start_length);
+    resp_command command = parse(&bytes);
+    static const char *const hashes[] = {"TYPE", "hash"};
+    const char *const words[] = {"SCAN", "42", "MATCH", pattern, "COUNT"};
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(command.words[i], words[i]);
+    assert_true(strtoul(command.words[5], NULL, 10) >= 1);
+    assert_words(&command, 6, hashes, 2); /* SPEC 11: the first key is one */
+    resp_command_clear(&command);
+}
+
+static void a_scan_asks_for_the_first_keys_of_names_with_that_start(void **state) {
+    (void)state;
+    assert_scan("lk", NULL, 0, "lk:{*}");
+    assert_scan("lk", "", 0, "lk:{*}");
+    assert_scan("lk", "order:", 6, "lk:{order:*}");
+    assert_scan("lk", "order:*", 6, "lk:{order:*}");
+}
+
+static void what_a_pattern_would_understand_is_escaped(void **state) {
+    (void)state;
+    assert_scan("l*k", "a?b", 3, "l\\*k:{a\\?b*}");
+    assert_scan("lk", "[a-z]\\^*", 8, "lk:{\\[a-z\\]\\\\^\\**}");
+    assert_scan("[l]\\k?", NULL, 0, "\\[l\\]\\\\k\\?:{*}");
+}
+
+/* Their keys have a percent sign before it, and others of the same start may not. */
+static void a_start_that_would_be_escaped_is_not_asked_for(void **state) {
+    (void)state;
+    assert_scan("lk", "}a", 2, "lk:{*}");
+    assert_scan("lk", "%", 1, "lk:{*}");
+    assert_scan("lk", "a%}", 3, "lk:{a%}*}");
+}
+
+static void the_longest_start_fits_when_all_of_it_is_escaped(void **state) {
+    (void)state;
+    char prefix[LKI_PREFIX_MOST + 1] = {0}, start[LKI_NAME_MOST + 1] = {0};
+    char pattern[2 * (LKI_PREFIX_MOST + LKI_NAME_MOST) + 8];
+    size_t length = 0;
+    memset(prefix, '*', LKI_PREFIX_MOST);
+    memset(start, '?', LKI_NAME_MOST);
+    for (int i = 0; i < LKI_PREFIX_MOST; i++)
+        length += (size_t)snprintf(pattern + length, sizeof pattern - length, "\\*");
+    length += (size_t)snprintf(pattern + length, sizeof pattern - length, ":{");
+    for (int i = 0; i < LKI_NAME_MOST; i++)
+        length += (size_t)snprintf(pattern + length, sizeof pattern - length, "\\?");
+    snprintf(pattern + length, sizeof pattern - length, "*}");
+    assert_scan(prefix, start, LKI_NAME_MOST, pattern);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_operation_has_the_words_of_the_spec),
+        cmocka_unit_test(a_script_that_the_server_lacks_goes_with_its_text),
+        cmocka_unit_test(the_sha_is_that_of_the_text),
+        cmocka_unit_test(each_operation_runs_its_own_script),
+        cmocka_unit_test(modes_waits_and_policies_have_their_words),
+        cmocka_unit_test(a_release_names_its_mode),
+        cmocka_unit_test(numbers_and_texts_go_at_their_greatest),
+        cmocka_unit_test(empty_texts_are_words_too),
+        cmocka_unit_test(one_entry_is_renewed),
+        cmocka_unit_test(a_hundred_entries_are_renewed_in_one_command),
+        cmocka_unit_test(a_command_stands_behind_what_is_there_already),
+        cmocka_unit_test(a_command_without_memory_is_remembered_as_failed),
+        cmocka_unit_test(odd_names_have_the_keys_of_the_spec),
+        cmocka_unit_test(the_longest_prefix_and_name_fit),
+        cmocka_unit_test(a_name_can_be_read_from_its_first_key),
+        cmocka_unit_test(the_other_keys_of_a_lock_have_no_name),
+        cmocka_unit_test(keys_that_no_lock_has_are_refused),
+        cmocka_unit_test(a_key_with_a_brace_that_is_not_escaped_is_no_locks),
+        cmocka_unit_test(a_name_of_more_than_512_bytes_is_refused),
+        cmocka_unit_test(a_scan_asks_for_the_first_keys_of_names_with_that_start),
+        cmocka_unit_test(what_a_pattern_would_understand_is_escaped),
+        cmocka_unit_test(a_start_that_would_be_escaped_is_not_asked_for),
+        cmocka_unit_test(the_longest_start_fits_when_all_of_it_is_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* After fork() and exec(): what a child can and cannot do with what its parent opened. */
+#include "world.h"
+
+/* A child may not assert: it says by its exit status which check failed. */
+#define check(condition)               \
+    do {                               \
+        if (!(condition))              \
+            _exit(__LINE__ % 200 + 1); \
+    } while (0)
+
+/* Runs `run` in a child, and returns its exit status, or -1. */
+static int in_a_child(void (*run)(lk_client *, lk_lock *), lk_client *client, lk_lock *lock) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        run(client, lock);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void never(lk_lock *lock, lk_status status, void *arg) {
+    (void)lock, (void)status, (void)arg;
+    _exit(200);
+}
+
+static bool never_listed(const char *name, void *arg) {
+    (void)name, (void)arg;
+    _exit(200);
+}
+
+static void use_what_is_the_parents(lk_client *client, lk_lock *lock) {
+    lk_lock *made = NULL;
+    lk_info *info = NULL;
+    check(lk_rdlock(lock) == LK_INVALID);
+    check(strstr(lk_last_error(), "fork"));
+    check(lk_tryrdlock(lock) == LK_INVALID);
+    check(lk_timedrdlock(lock, 10) == LK_INVALID);
+    check(lk_wrlock(lock) == LK_INVALID);
+    check(lk_trywrlock(lock) == LK_INVALID);
+    check(lk_timedwrlock(lock, 10) == LK_INVALID);
+    check(lk_rdunlock(lock) == LK_INVALID);
+    check(lk_wrunlock(lock) == LK_INVALID);
+    check(lk_downgrade(lock) == LK_INVALID);
+    check(lk_renew(lock, 0) == LK_INVALID);
+    check(lk_cancel(lock) == LK_INVALID);
+    check(lk_acquire_async(lock, LK_WRITE, 0, never, NULL) == LK_INVALID);
+    check(lk_release_async(lock, LK_WRITE, never, NULL) == LK_INVALID);
+    check(lk_lock_new(client, "c:child", NULL, &made) == LK_INVALID && !made);
+    check(lk_inspect(client, "c:fork", &info) == LK_INVALID && !info);
+    check(lk_list(client, NULL, never_listed, NULL) == LK_INVALID);
+    check(lk_force_release(client, "c:fork", NULL) == LK_INVALID);
+    check(!lk_valid(lock));
+    check(lk_remaining_ms(lock) == 0);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void every_call_on_the_parents_client_is_refused_and_touches_nothing(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "c:fork");
+    assert_ok(lk_wrlock(lock));
+    long long before = world_calls("evalsha");
+    assert_int_equal(in_a_child(use_what_is_the_parents, client, lock), 0);
+    assert_int_equal(world_calls("evalsha"), before);
+    assert_true(lk_valid(lock));
+    assert_true(is_holder(client, "c:fork", lock));
+    assert_ok(lk_wrunlock(lock));
+    assert_nothing_left();
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static bool is_a_descriptor_of_a_client(int fd) {
+    char path[64], target[256] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, target, sizeof target - 1) < 0)
+        return false;
+    return strstr(target, "socket:") || strstr(target, "eventfd") || strstr(target, "timerfd");
+}
+
+static int descriptors_of_clients(void) {
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += is_a_descriptor_of_a_client(fd);
+    return count;
+}
+
+static int descriptors_without_a_client;
+
+static void close_and_count(lk_client *client, lk_lock *lock) {
+    (void)lock;
+    check(descriptors_of_clients() > descriptors_without_a_client);
+    lk_close(client);
+    check(descriptors_of_clients() == descriptors_without_a_client);
+}
+
+static void closing_in_the_child_closes_its_descriptors_alone(void **state) {
+    (void)state;
+    descriptors_without_a_client = descriptors_of_clients();
+    lk_client *client = open_client();
+    taker waiter;
+    lk_lock *locks[] = {handle_leased(client, "c:fork-close", 300),
+                        handle_of(client, "c:fork-close")};
+    assert_ok(lk_wrlock(locks[0]));
+    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1); /* has all connections */
+    assert_ok(lk_cancel(locks[1]));
+    assert_status(taker_join(&waiter), LK_CANCELED);
+    assert_int_equal(in_a_child(close_and_count, client, locks[0]), 0);
+    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1);
+    assert_true(lk_valid(locks[0]));
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(taker_join(&waiter));
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+/* A server that is stopped takes connections, and does not answer: one is being made all the time.
+ */
+static void closing_in_the_child_closes_a_connection_that_is_being_made(void **state) {
+    (void)state;
+    tally lost = {0};
+    descriptors_without_a_client = descriptors_of_clients();
+    lk_client *client = open_client();
+    int before = descriptors_of_clients();
+    kill(test_server_pid(world_server), SIGSTOP);
+    lk_lock *lock = handle_with(client, "c:fork-dial",
+                                &(lk_lock_options){.on_lost = tally_lost, .on_lost_arg = &lost});
+    int64_t end_ms = now_ms() + 2000;
+    while (descriptors_of_clients() == before && now_ms() < end_ms)
+        pause_ms(WORLD_POLL_MS);
+    int child = in_a_child(close_and_count, client, lock);
+    kill(test_server_pid(world_server), SIGCONT);
+    assert_int_equal(child, 0);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+/* The thread sanitizer has no threads after a fork() of a process that had some. */
+#if defined(__SANITIZE_THREAD__)
+#define NO_THREADS_AFTER_FORK 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_THREADS_AFTER_FORK 1
+#endif
+#endif
+
+#ifndef NO_THREADS_AFTER_FORK
+static void use_a_client_of_its_own(lk_client *client, lk_lock *lock) {
+    lk_client *own = NULL;
+    lk_lock *locks[2];
+    (void)client, (void)lock;
+    check(lk_open(world_url, NULL, &own) == LK_OK);
+    check(lk_lock_new(own, "c:own", NULL, &locks[0]) == LK_OK);
+    check(lk_lock_new(own, "c:own-2", NULL, &locks[1]) == LK_OK);
+    check(lk_trywrlock(locks[0]) == LK_BUSY); /* the parent has it */
+    check(lk_timedrdlock(locks[0], 10) == LK_TIMEOUT);
+    check(lk_wrlock(locks[1]) == LK_OK);
+    check(lk_valid(locks[1]));
+    check(lk_wrunlock(locks[1]) == LK_OK);
+    free_handles(locks, 2);
+    lk_close(own);
+}
+
+static void a_childs_own_client_works(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "c:own");
+    assert_ok(lk_wrlock(lock));
+    assert_int_equal(in_a_child(use_a_client_of_its_own, client, lock), 0);
+    assert_ok(lk_wrunlock(lock));
+    assert_nothing_left();
+    lk_lock_free(lock);
+    lk_close(client);
+}
+#endif
+
+/* ------------------------------------------------------------------------------ exec */
+
+static void no_descriptor_of_a_client_is_inherited_by_another_program(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "c:exec"), handle_of(client, "c:exec")};
+    taker waiter;
+    assert_ok(lk_wrlock(locks[0]));
+    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:exec", 1);
+    int seen = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        if (!is_a_descriptor_of_a_client(fd) || fd == world_peek->fd || fd <= STDERR_FILENO)
+            continue;
+        seen++;
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+    assert_true(seen >= 2); /* two connections at least */
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(taker_join(&waiter));
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        world_test(every_call_on_the_parents_client_is_refused_and_touches_nothing),
+        world_test(closing_in_the_child_closes_its_descriptors_alone),
+        world_test(closing_in_the_child_closes_a_connection_that_is_being_made),
+#ifndef NO_THREADS_AFTER_FORK
+        world_test(a_childs_own_client_works),
+#endif
+        world_test(no_descriptor_of_a_client_is_inherited_by_another_program),
+    };
+    return world_main(argc, argv, tests);
+}

@@ -1,0 +1,258 @@
+/* lk_list: which names, in which order, and what it costs the server. */
+#include "world.h"
+
+typedef struct {
+    char **names;
+    size_t count, most; /* most 0: all */
+} list;
+
+static bool keep(const char *name, void *arg) {
+    list *self = arg;
+    self->names = test_grow(self->names, self->count, sizeof *self->names);
+    self->names[self->count++] = test_copy(name, strlen(name));
+    return self->count != self->most;
+}
+
+static list list_of(lk_client *client, const char *pattern) {
+    list self = {0};
+    assert_ok(lk_list(client, pattern, keep, &self));
+    return self;
+}
+
+static void list_clear(list *self) {
+    for (size_t i = 0; i < self->count; i++)
+        free(self->names[i]);
+    free(self->names);
+}
+
+/* The names that it has are these, ended by NULL, in this order. */
+static void assert_list(lk_client *client, const char *pattern, const char *const *wanted) {
+    list self = list_of(client, pattern);
+    size_t count = 0;
+    for (; wanted[count]; count++) {
+        if (count == self.count)
+            fail_msg("%s: %s is missing", pattern ? pattern : "all", wanted[count]);
+        assert_string_equal(self.names[count], wanted[count]);
+    }
+    if (count != self.count)
+        fail_msg("%s: %s is too much", pattern ? pattern : "all", self.names[count]);
+    list_clear(&self);
+}
+
+static void hold_all(lk_client *client, const char *const *wanted, lk_lock **locks) {
+    for (size_t i = 0; wanted[i]; i++) {
+        locks[i] = handle_of(client, wanted[i]);
+        assert_ok(lk_wrlock(locks[i]));
+    }
+}
+
+/* ------------------------------------------------------------------------------ which */
+
+static const char *const none[] = {NULL};
+
+static void locks_are_listed_once_sorted_by_bytes(void **state) {
+    (void)state;
+    static const char *const held[] = {"b:2", "a:10", "B:1", "a:9", "\xff", "a", NULL};
+    static const char *const sorted[] = {"B:1", "a", "a:10", "a:9", "b:2", "\xff", NULL};
+    lk_client *client = open_client();
+    lk_lock *locks[6];
+    assert_list(client, NULL, none);
+    hold_all(client, held, locks);
+    assert_list(client, NULL, sorted);
+    for (size_t i = 0; i < 6; i++)
+        assert_ok(lk_wrunlock(locks[i]));
+    assert_list(client, NULL, none);
+    free_handles(locks, 6);
+    lk_close(client);
+}
+
+static void a_pattern_is_one_of_fnmatch(void **state) {
+    (void)state;
+    static const char *const held[] = {"order:1", "order:2", "order:12", "user:1", "[x]", "a*b",
+                                       "axb",     "a\\b",    ".dot",     "a/b",    NULL};
+    static const struct {
+        const char *pattern;
+        const char *const wanted[8];
+    } cases[] = {
+        {"order:*", {"order:1", "order:12", "order:2"}},
+        {"order:?", {"order:1", "order:2"}},
+        {"*:1", {"order:1", "user:1"}},
+        {"order:[2-9]", {"order:2"}},
+        {"order:[!2-9]", {"order:1"}},
+        {"order:1", {"order:1"}},
+        {"order", {NULL}},
+        {"\\[x\\]", {"[x]"}},
+        {"a\\*b", {"a*b"}},
+        {"a*b", {"a*b", "a/b", "a\\b", "axb"}},
+        {"a\\\\b", {"a\\b"}},
+        {"*dot", {".dot"}},
+        {"", {NULL}},
+        {"Order:*", {NULL}},
+    };
+    lk_client *client = open_client();
+    lk_lock *locks[10];
+    hold_all(client, held, locks);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_list(client, cases[i].pattern, cases[i].wanted);
+    free_handles(locks, 10);
+    lk_close(client);
+}
+
+static void names_with_braces_and_percent_signs_are_listed_as_they_are(void **state) {
+    (void)state;
+    static const char *const held[] = {"%", "%%", "%}a", "a%", "a{b}c", "{", "{}", "}", "}a", NULL};
+    lk_client *client = open_client();
+    lk_lock *locks[9];
+    hold_all(client, held, locks);
+    assert_list(client, NULL, held);
+    assert_list(client, "*", held);
+    for (size_t i = 0; i < 9; i++)
+        assert_list(client, held[i], (const char *const[]){held[i], NULL});
+    assert_list(client, "}*", (const char *const[]){"}", "}a", NULL});
+    assert_list(client, "%*", (const char *const[]){"%", "%%", "%}a", NULL});
+    assert_list(client, "?a", (const char *const[]){"}a", NULL});
+    free_handles(locks, 9);
+    lk_close(client);
+}
+
+static void locks_that_are_waited_for_or_abandoned_are_listed(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "l:waited"), handle_of(client, "l:waited"),
+                        handle_leased(client, "l:left", 200)};
+    taker waiter;
+    assert_ok(lk_rdlock(locks[0]));
+    taker_queue(&waiter, locks[1], LK_WRITE, client, "l:waited", 1);
+    assert_ok(lk_wrlock(locks[2]));
+    assert_ok(lk_force_release(client, "l:left", NULL));
+    assert_list(client, "l:*", (const char *const[]){"l:left", "l:waited", NULL});
+    assert_ok(lk_rdunlock(locks[0]));
+    assert_ok(taker_join(&waiter));
+    free_handles(locks, 3);
+    lk_close(client);
+}
+
+static void other_keys_are_no_locks(void **state) {
+    (void)state;
+    lk_client *clients[] = {open_client(), open_with(&(lk_client_options){.prefix = "lk2"}),
+                            open_with(&(lk_client_options){.prefix = "l?"})};
+    lk_lock *locks[] = {handle_of(clients[0], "mine"), handle_of(clients[1], "second"),
+                        handle_of(clients[2], "third")};
+    world_do("SET foreign x");
+    world_do("SET lk:plain x");
+    world_do("HSET lk:{} a b");
+    world_do("HSET other:{a} a b");
+    world_do("SADD lk:{a}:d x");
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(lk_wrlock(locks[i]));
+    assert_list(clients[0], NULL, (const char *const[]){"mine", NULL});
+    assert_list(clients[1], NULL, (const char *const[]){"second", NULL});
+    assert_list(clients[2], NULL, (const char *const[]){"third", NULL});
+    for (size_t i = 0; i < 3; i++) {
+        lk_lock_free(locks[i]);
+        lk_close(clients[i]);
+    }
+}
+
+static void a_key_of_another_type_in_the_place_of_a_lock_is_none(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    world_do("SET lk:{string} x");
+    world_do("SADD lk:{set} x");
+    assert_list(client, NULL, none);
+    lk_close(client);
+}
+
+/* ------------------------------------------------------------------------------ how */
+
+static void a_listing_stops_when_told_to(void **state) {
+    (void)state;
+    static const char *const held[] = {"a", "b", "c", "d", NULL};
+    lk_client *client = open_client();
+    lk_lock *locks[4];
+    hold_all(client, held, locks);
+    list self = {.most = 2};
+    assert_ok(lk_list(client, NULL, keep, &self));
+    assert_int_equal(self.count, 2);
+    assert_string_equal(self.names[1], "b");
+    list_clear(&self);
+    free_handles(locks, 4);
+    lk_close(client);
+}
+
+typedef struct {
+    lk_client *client;
+    pthread_t thread;
+    lk_status statuses[3];
+    size_t count;
+} nested;
+
+static bool look_inside(const char *name, void *arg) {
+    nested *self = arg;
+    lk_info *info = NULL;
+    self->thread = pthread_self();
+    self->statuses[self->count] = lk_inspect(self->client, name, &info);
+    lk_info_free(info);
+    return ++self->count < 3;
+}
+
+static void the_callback_runs_on_the_callers_thread_and_may_use_every_call(void **state) {
+    (void)state;
+    static const char *const held[] = {"a", "b", "c", NULL};
+    lk_client *client = open_client();
+    lk_lock *locks[3];
+    nested self = {.client = client};
+    hold_all(client, held, locks);
+    assert_ok(lk_list(client, NULL, look_inside, &self));
+    assert_int_equal(self.count, 3);
+    assert_true(pthread_equal(self.thread, pthread_self()));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(self.statuses[i], LK_OK);
+    free_handles(locks, 3);
+    lk_close(client);
+}
+
+enum { MANY = 3000 };
+
+static void thousands_of_locks_are_listed_without_stopping_the_server(void **state) {
+    (void)state;
+    static lk_lock *locks[MANY];
+    lk_client *client = open_client();
+    tally done = {0};
+    for (size_t i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "many:%05zu", i);
+        locks[i] = handle_of(client, name);
+        assert_ok(lk_acquire_async(locks[i], LK_WRITE, -1, tally_done, &done));
+    }
+    assert_eventually(atomic_load(&done.count) == MANY);
+    world_do("CONFIG RESETSTAT");
+    list all = list_of(client, "many:*");
+    assert_int_equal(world_calls("keys"), 0);
+    assert_true(world_calls("scan") > 1); /* in steps */
+    assert_int_equal(all.count, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "many:%05zu", i);
+        assert_string_equal(all.names[i], name);
+    }
+    list_clear(&all);
+    free_handles(locks, MANY);
+    lk_close(client);
+    assert_nothing_left();
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        world_test(locks_are_listed_once_sorted_by_bytes),
+        world_test(a_pattern_is_one_of_fnmatch),
+        world_test(names_with_braces_and_percent_signs_are_listed_as_they_are),
+        world_test(locks_that_are_waited_for_or_abandoned_are_listed),
+        world_test(other_keys_are_no_locks),
+        world_test(a_key_of_another_type_in_the_place_of_a_lock_is_none),
+        world_test(a_listing_stops_when_told_to),
+        world_test(the_callback_runs_on_the_callers_thread_and_may_use_every_call),
+        world_test(thousands_of_locks_are_listed_without_stopping_the_server),
+    };
+    return world_main(argc, argv, tests);
+}

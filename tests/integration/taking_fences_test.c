@@ -1,0 +1,230 @@
+/* Fences, and the mark that a writer leaves who did not give the lock back. */
+#include "world.h"
+
+/* ------------------------------------------------------------------------------ fences */
+
+static void nothing_held_has_no_fence(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:none");
+    assert_true(lk_fence(lock) == 0);
+    assert_ok(lk_wrlock(lock));
+    assert_true(lk_fence(lock) > 0);
+    assert_true(lk_fence(lock) < UINT64_C(1) << 53);
+    assert_ok(lk_wrunlock(lock));
+    assert_true(lk_fence(lock) == 0);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void a_holder_keeps_its_fence_when_it_takes_the_lock_again(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:again");
+    assert_ok(lk_wrlock(lock));
+    uint64_t fence = lk_fence(lock);
+    assert_ok(lk_wrlock(lock));
+    assert_true(lk_fence(lock) == fence);
+    assert_ok(lk_rdlock(lock));
+    assert_true(lk_fence(lock) == fence);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void fences_of_writers_rise_from_one_to_the_next(void **state) {
+    (void)state;
+    lk_client *clients[] = {open_client(), open_client()};
+    lk_lock *locks[] = {handle_of(clients[0], "f:rise"), handle_of(clients[0], "f:rise"),
+                        handle_of(clients[1], "f:rise")};
+    uint64_t fence = 0;
+    for (size_t i = 0; i < 60; i++) {
+        assert_ok(lk_wrlock(locks[i % 3]));
+        assert_true(lk_fence(locks[i % 3]) > fence);
+        fence = lk_fence(locks[i % 3]);
+        assert_ok(lk_wrunlock(locks[i % 3]));
+    }
+    free_handles(locks, 3);
+    lk_close(clients[0]);
+    lk_close(clients[1]);
+}
+
+static void fences_rise_by_hand_over_too(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "f:hand"), handle_of(client, "f:hand")};
+    taker next;
+    assert_ok(lk_wrlock(locks[0]));
+    uint64_t fence = lk_fence(locks[0]);
+    taker_queue(&next, locks[1], LK_WRITE, client, "f:hand", 1);
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(taker_join(&next));
+    assert_true(lk_fence(locks[1]) > fence);
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+static void a_reader_is_above_the_writer_before_and_below_the_writer_after(void **state) {
+    (void)state;
+    lk_client *clients[] = {open_client(), open_client()};
+    lk_lock *locks[] = {handle_of(clients[0], "f:read"), handle_of(clients[1], "f:read")};
+    assert_ok(lk_wrlock(locks[0]));
+    uint64_t before = lk_fence(locks[0]);
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(lk_rdlock(locks[1]));
+    uint64_t read = lk_fence(locks[1]);
+    assert_true(read > before);
+    assert_ok(lk_rdunlock(locks[1]));
+    assert_ok(lk_wrlock(locks[0]));
+    assert_true(lk_fence(locks[0]) > read);
+    free_handles(locks, 2);
+    lk_close(clients[0]);
+    lk_close(clients[1]);
+}
+
+static void readers_beside_each_other_have_one_fence(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "f:reads"), handle_of(client, "f:reads")};
+    assert_ok(lk_rdlock(locks[0]));
+    assert_ok(lk_rdlock(locks[1]));
+    assert_true(lk_fence(locks[0]) > 0);
+    assert_true(lk_fence(locks[0]) == lk_fence(locks[1]));
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+/* A writer of another process that dies holding the lock; returns its fence. */
+static uint64_t let_a_writer_die(const char *name) {
+    actor writer = actor_start("doomed");
+    actor_does(&writer, "new 0 200 %s", name);
+    uint64_t fence = actor_does(&writer, "write 0 -1").fence;
+    actor_kill(&writer);
+    return fence;
+}
+
+static void a_fence_is_above_that_of_a_writer_that_died(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:died");
+    uint64_t fence = let_a_writer_die("f:died");
+    assert_true(fence > 0);
+    assert_ok(lk_wrlock(lock));
+    assert_true(lk_fence(lock) > fence);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void a_lost_hold_keeps_its_fence_until_it_is_unlocked(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_leased(client, "f:lost", 300);
+    assert_ok(lk_wrlock(lock));
+    uint64_t fence = lk_fence(lock);
+    assert_ok(lk_force_release(client, "f:lost", NULL));
+    assert_eventually(!lk_valid(lock));
+    assert_true(lk_fence(lock) == fence);
+    assert_status(lk_wrunlock(lock), LK_LOST);
+    assert_true(lk_fence(lock) == 0);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+/* ------------------------------------------------------------------------------ abandoned */
+
+static void the_next_writer_learns_that_the_last_one_died(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "f:writer"), handle_of(client, "f:writer")};
+    let_a_writer_die("f:writer");
+    assert_ok(lk_wrlock(locks[0]));
+    assert_true(lk_abandoned(locks[0]));
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(lk_wrlock(locks[1]));
+    assert_false(lk_abandoned(locks[1]));
+    assert_ok(lk_wrunlock(locks[1]));
+    assert_nothing_left();
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+static void readers_learn_it_and_leave_the_mark(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "f:reader"), handle_of(client, "f:reader")};
+    let_a_writer_die("f:reader");
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(lk_rdlock(locks[i]));
+        assert_true(lk_abandoned(locks[i]));
+        assert_ok(lk_rdunlock(locks[i]));
+    }
+    assert_ok(lk_wrlock(locks[0]));
+    assert_true(lk_abandoned(locks[0]));
+    assert_ok(lk_downgrade(locks[0]));
+    assert_ok(lk_rdlock(locks[1]));
+    assert_false(lk_abandoned(locks[1]));
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+static void a_waiter_learns_it_with_the_hand_over(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:waiter");
+    taker waiter;
+    actor writer = actor_start("doomed");
+    actor_does(&writer, "new 0 300 f:waiter");
+    actor_does(&writer, "write 0 -1");
+    taker_queue(&waiter, lock, LK_WRITE, client, "f:waiter", 1);
+    actor_kill(&writer);
+    assert_ok(taker_join(&waiter));
+    assert_true(lk_abandoned(lock));
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void a_reader_that_died_leaves_no_mark(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:dead-reader");
+    actor reader = actor_start("doomed");
+    actor_does(&reader, "new 0 200 f:dead-reader");
+    actor_does(&reader, "read 0 -1");
+    actor_kill(&reader);
+    assert_ok(lk_wrlock(lock));
+    assert_false(lk_abandoned(lock));
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void a_writer_in_good_order_leaves_no_mark(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:good");
+    actor writer = actor_start("good");
+    actor_does(&writer, "new 0 200 f:good");
+    actor_does(&writer, "write 0 -1");
+    actor_end(&writer);
+    assert_ok(lk_wrlock(lock));
+    assert_false(lk_abandoned(lock));
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        world_test(nothing_held_has_no_fence),
+        world_test(a_holder_keeps_its_fence_when_it_takes_the_lock_again),
+        world_test(fences_of_writers_rise_from_one_to_the_next),
+        world_test(fences_rise_by_hand_over_too),
+        world_test(a_reader_is_above_the_writer_before_and_below_the_writer_after),
+        world_test(readers_beside_each_other_have_one_fence),
+        world_test(a_fence_is_above_that_of_a_writer_that_died),
+        world_test(a_lost_hold_keeps_its_fence_until_it_is_unlocked),
+        world_test(the_next_writer_learns_that_the_last_one_died),
+        world_test(readers_learn_it_and_leave_the_mark),
+        world_test(a_waiter_learns_it_with_the_hand_over),
+        world_test(a_reader_that_died_leaves_no_mark),
+        world_test(a_writer_in_good_order_leaves_no_mark),
+    };
+    return world_main(argc, argv, tests);
+}
