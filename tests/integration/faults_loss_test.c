@@ -200,6 +200,34 @@ static void hold_taken_by_force_is_lost(void **state) {
     lk_lock_free(lock);
 }
 
+static void hold_taken_by_force_is_lost_also_for_a_client_that_never_waited(void **state) {
+    (void)state;
+    enum { LONG_LEASE_MS = 3000 }; /* it has no subscription, and learns it by renewing */
+    lk_client *quiet = open_client(test_server_socket(server), PATIENT_MS);
+    lk_lock *lock = new_watched_lock(quiet, "a", LONG_LEASE_MS, &losses);
+    assert_status(lk_rdlock(lock), LK_OK);
+    assert_status(lk_force_release(client, "a", NULL), LK_OK);
+    expect_lost_once(lock);
+    assert_status(lk_rdunlock(lock), LK_LOST);
+    lk_lock_free(lock);
+    lk_close(quiet);
+}
+
+static void force_that_nobody_heard_is_known_when_the_subscription_is_back(void **state) {
+    (void)state;
+    enum { HOUR_MS = 3600000 }; /* by itself it would be renewed in twenty minutes */
+    lk_lock *lock = new_watched_lock(cut_off, "a", HOUR_MS, &losses);
+    assert_status(lk_rdlock(lock), LK_OK);
+    proxy_refuse(net, true);
+    proxy_cut_all(net, PROXY_SUBSCRIPTIONS);
+    assert_true(proxy_wait_connections(net, PROXY_SUBSCRIPTIONS, 0, LONG_MS));
+    assert_status(lk_force_release(client, "a", NULL), LK_OK);
+    proxy_refuse(net, false);
+    expect_lost_once(lock);
+    assert_status(lk_rdunlock(lock), LK_LOST);
+    lk_lock_free(lock);
+}
+
 static void hold_whose_key_somebody_deleted_is_lost_with_the_next_renewal(void **state) {
     (void)state;
     enum { LONG_LEASE_MS = 3000 };
@@ -442,6 +470,8 @@ int main(void) {
         TEST(server_that_stops_for_less_than_the_lease_loses_nothing),
         TEST(loss_is_not_told_of_a_handle_that_was_freed),
         TEST(hold_taken_by_force_is_lost),
+        TEST(hold_taken_by_force_is_lost_also_for_a_client_that_never_waited),
+        TEST(force_that_nobody_heard_is_known_when_the_subscription_is_back),
         TEST(hold_whose_key_somebody_deleted_is_lost_with_the_next_renewal),
         TEST(every_call_notices_that_the_key_is_gone),
         TEST(upgrade_whose_reads_are_forced_away_is_lost),
