@@ -246,9 +246,9 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  *
  * LK_OK · LK_NOT_HELD: nothing of that kind to give back; nothing changed · LK_LOST: it was lost
  * before; this unlock counts, and after the last one the handle can be used again · LK_UNAVAILABLE,
- * LK_DENIED: the server did not answer in time, or refused; the hold is gone as far as the caller is
- * concerned, and given back in the background, or runs out · LK_INVALID, LK_NOMEM: nothing changed
- * · LK_INTERNAL.
+ * LK_DENIED: the server did not answer in time, or refused; the hold is gone as far as the caller
+ * is concerned, and given back in the background, or runs out · LK_INVALID, LK_NOMEM: nothing
+ * changed · LK_INTERNAL.
  *
  * Block for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
  * unless lost.

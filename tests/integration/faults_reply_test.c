@@ -99,12 +99,12 @@ static void scripts_forgotten_while_a_call_waits_are_sent_again_to_cancel_it(voi
 
 static void automatic_renewal_goes_on_when_its_script_is_forgotten(void **state) {
     (void)state;
-    enum { LEASE_MS = 1500 };
+    enum { LEASE_MS = 3000 };
     atomic_int losses = 0;
     lk_client *client = open_here(PATIENT_MS);
     lk_lock *lock = new_watched_lock(client, "a", LEASE_MS, &losses);
     assert_status(lk_wrlock(lock), LK_OK);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         size_t texts = fake_server_count(fake, "EVAL");
         ask(eye, "SCRIPT FLUSH");
         assert_true(fake_server_wait_for(fake, "EVAL", texts + 1, LONG_MS));
