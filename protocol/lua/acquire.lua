@@ -12,15 +12,18 @@ function lk.refused(fault)
     return { err = string.match(text, 'OOM .*') or text }
 end
 
--- The uncontended way: good arguments, and nobody has the lock. What this does not answer goes
--- the long way below, which also says what is wrong. It stands here because making the functions
--- of the long way costs more than all of this.
-local function take_free()
-    lk.now = lk.clock()
-    if #KEYS ~= 4 or #ARGV ~= 11 or redis.call('EXISTS', KEYS[1]) == 1 then return end
+-- The two short ways: good arguments, and nobody has the lock, or a writer must wait behind others.
+-- What these do not answer goes the long way below, which also says what is wrong. They stand here
+-- because making the functions of the long way costs more than all of this.
+lk.now = lk.clock()
+
+-- What was asked for, if all of it is as it must be.
+local function read_plain()
+    if #KEYS ~= 4 or #ARGV ~= 11 then return end
     local key, handle, owner, group, who = KEYS[1], ARGV[1], ARGV[9], ARGV[10], ARGV[11]
-    local client, req, mode, lease, policy, floor = string.match(table.concat(ARGV, ' ', 1, 8),
-        '^([0-9a-f]+)%-[0-9a-f]+ (%d+) 0 (%l+) [01] (%d+) ([%l-]+) (%d+)$')
+    local client, req, mode, wait, lease, policy, floor = string.match(
+        table.concat(ARGV, ' ', 1, 8),
+        '^([0-9a-f]+)%-[0-9a-f]+ (%d+) 0 (%l+) ([01]) (%d+) ([%l-]+) (%d+)$')
     local flags = policy == 'fair' and 0 or policy == 'phase-fair' and 2
         or policy == 'prefer-writer' and 4 or policy == 'prefer-reader' and 6
     if not flags or #client ~= 32 or #handle ~= 45 or #req > 15 or tonumber(req) < 1
@@ -33,19 +36,68 @@ local function take_free()
         or tonumber(floor) > lk.now + 86400000000 then
         return
     end
+    return req, mode, wait, lease, policy, floor, flags,
+        table.concat({ #owner, #group, owner .. group .. who }, ' ')
+end
+
+local function take_free(req, mode, lease, policy, floor, flags, texts)
+    local key, handle = KEYS[1], ARGV[1]
     local fence, due = math.max(lk.now, floor + 1), lk.now + lease * 1000
     local token = string.format('%.0f', fence)
     local since = fence == lk.now and token or string.format('%.0f', lk.now)
     local stored = redis.pcall('HSET', key, 'fence', token, 'policy', policy, 'sole', handle, 'due',
         due, 'h:' .. handle, table.concat({ mode == 'read' and '1 0' or '0 1', token, token, req,
-            'a 0 0', since, #owner, #group, owner .. group .. who }, ' '))
+            'a 0 0', since, texts }, ' '))
     if type(stored) == 'table' then return lk.refused(stored) end
     redis.call('PEXPIREAT', key, math.ceil((mode == 'write' and due + 3600000000 or due) / 1000))
     return { 'granted', lk.now, fence, tonumber(lease), flags }
 end
 
-local taken = take_free()
-if taken then return taken end
+-- A writer without anything here comes behind other owners' holds, and behind writers only: SPEC
+-- 3.3, 5.4, 5.5.
+local function queue_writer(req, lease, floor, texts)
+    local key, due_key, queue, handle = KEYS[1], KEYS[2], KEYS[4], ARGV[1]
+    local owner = ARGV[9] ~= '' and ARGV[9] or handle
+    local v = redis.pcall('HMGET', key, 'owners', 'mark', 'up', 'reader_waiters', 'h:' .. handle,
+        'w:' .. handle, 'o:' .. owner, 'writer_waiters', 'write_holds', 'ticket', 'floor')
+    if not v[1] or v[2] or v[3] or v[4] or v[5] or v[6] or v[7] then return end
+    local now = string.format('%.0f', lk.now)
+    local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now, now, 'LIMIT', '0', '1')
+    if run_out.err or run_out[1] then return end
+    local head = redis.pcall('ZRANGE', queue, '0', '0')
+    if head.err then return end
+
+    local waiting, ticket = (v[8] or 0) + 1, (v[10] or 0) + 1
+    local due = string.format('%.0f', lk.now + math.min(lease * 1000, 10000000))
+    local added = redis.pcall('ZADD', due_key, '-' .. due, 'w:' .. handle)
+    if type(added) == 'table' then return lk.refused(added) end
+    redis.call('ZADD', queue, ticket, handle)
+    local fields = { 'writer_waiters', waiting, 'ticket', ticket, 'w:' .. handle,
+        table.concat({ 'write', ticket, lease * 1000, req, now, texts }, ' ') }
+    if tonumber(floor) > tonumber(v[11] or 0) then
+        fields[7], fields[8] = 'floor', string.format('%.0f', floor)
+    end
+    redis.call('HSET', key, unpack(fields))
+    -- The latest deadlines stand at the ends, the earliest in the middle (lock.lua).
+    local middle = redis.call('ZRANGE', due_key, waiting - 1, waiting, 'WITHSCORES')
+    local latest = math.max(tonumber(redis.call('ZRANGE', due_key, '-1', '-1', 'WITHSCORES')[2]),
+        -redis.call('ZRANGE', due_key, '0', '0', 'WITHSCORES')[2])
+    local at = string.format('%.0f', math.ceil((v[9] and latest + 3600000000 or latest) / 1000))
+    redis.call('PEXPIREAT', key, at)
+    redis.call('PEXPIREAT', due_key, at)
+    redis.call('PEXPIREAT', queue, at)
+    return { 'queued', lk.now, waiting,
+        math.ceil((math.min(-middle[2], tonumber(middle[4])) - lk.now) / 1000) }
+end
+
+local req, mode, wait, lease, policy, floor, flags, texts = read_plain()
+local answered
+if req and redis.call('EXISTS', KEYS[1]) == 0 then
+    answered = take_free(req, mode, lease, policy, floor, flags, texts)
+elseif req and mode == 'write' and wait == '1' then
+    answered = queue_writer(req, lease, floor, texts)
+end
+if answered then return answered end
 --@include prelude.lua
 
 -- SPEC 9.2: the answer to a request that has been answered before.
