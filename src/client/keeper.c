@@ -140,8 +140,11 @@ static void sleep_until(lk_client *client, struct pollfd *polled, int64_t due_us
     lki_keeper *keeper = &client->keeper;
     size_t links = client->server_count * LINES;
     for (size_t i = 0; i < links; i++) {
-        polled[i] = (struct pollfd){0};
-        polled[i].fd = lki_link_keeper_fd(link_at(client, i), &polled[i].events);
+        lki_link *link = link_at(client, i);
+        polled[i] = (struct pollfd){.events = POLLRDHUP};
+        int watched = lki_link_watch_fd(link);
+        int driven = lki_link_keeper_fd(link, &polled[i].events);
+        polled[i].fd = driven >= 0 ? driven : watched;
     }
     polled[links] = (struct pollfd){keeper->kick, POLLIN, 0};
     polled[links + 1] = (struct pollfd){keeper->timer, POLLIN, 0};
@@ -157,9 +160,14 @@ static void sleep_until(lk_client *client, struct pollfd *polled, int64_t due_us
     drain(keeper->kick);
     if (polled[links + 1].revents)
         drain(keeper->timer);
-    for (size_t i = 0; i < links; i++)
-        if (polled[i].fd >= 0 && polled[i].revents)
+    for (size_t i = 0; i < links; i++) {
+        if (polled[i].fd < 0 || !polled[i].revents)
+            continue;
+        if (polled[i].events & ~POLLRDHUP)
             lki_link_keeper_read(link_at(client, i));
+        else
+            lki_link_seems_ended(link_at(client, i));
+    }
 }
 
 typedef struct {
@@ -177,8 +185,10 @@ static void *keep(void *context) {
         if (!client->keeper.stop && !client->keeper.again)
             sleep_until(client, run->polled, due_us);
     }
-    for (size_t i = 0; i < client->server_count * LINES; i++)
+    for (size_t i = 0; i < client->server_count * LINES; i++) {
+        lki_link_unwatch(link_at(client, i));
         lki_link_keeper_leave(link_at(client, i));
+    }
     pthread_mutex_unlock(&client->monitor);
     lki_free(run->polled);
     lki_free(run->due);

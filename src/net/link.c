@@ -21,7 +21,7 @@ lk_status lki_link_init(lki_link *link, pthread_mutex_t *monitor, lki_link_event
 }
 
 void lki_link_free(lki_link *link) {
-    assert(!link->channel && !link->sleepers && !link->kept);
+    assert(!link->channel && !link->sleepers && !link->kept && !link->watched);
     if (link->kick >= 0)
         close(link->kick);
     link->kick = -1;
@@ -383,4 +383,26 @@ void lki_link_keeper_read(lki_link *link) {
     read_once(link, channel, false);
     if (!channel->broken)
         lki_link_flush(link);
+}
+
+void lki_link_unwatch(lki_link *link) {
+    if (link->watched)
+        lki_channel_release(link->watched);
+    link->watched = NULL;
+}
+
+int lki_link_watch_fd(lki_link *link) {
+    lki_link_unwatch(link);
+    if (!link->channel || is_driven(link->channel))
+        return -1;
+    link->watched = link->channel;
+    link->watched->users++;
+    return lki_transport_fd(link->watched->transport);
+}
+
+void lki_link_seems_ended(lki_link *link) {
+    if (!link->watched || link->watched != link->channel || !lki_link_keeper_take(link))
+        return;
+    lki_link_keeper_read(link);
+    lki_link_keeper_leave(link);
 }

@@ -55,6 +55,7 @@ typedef struct {
     lki_link_events events;
     lki_channel *channel; /* NULL while there is no connection */
     lki_channel *kept;    /* the one that the keeper drives, perhaps broken since */
+    lki_channel *watched; /* the one whose end the keeper would notice */
     lki_caller *sleepers;
     int kick;                /* an eventfd that interrupts a caller who drives */
     int64_t unread_since_us; /* when the last driver left, while nobody drives */
@@ -99,6 +100,15 @@ void lki_link_keeper_leave(lki_link *);
 bool lki_link_has_sleepers(const lki_link *);
 int lki_link_keeper_fd(const lki_link *, short *events); /* -1 if the keeper is not the driver */
 void lki_link_keeper_read(lki_link *); /* reads once without waiting, and completes */
+
+/*
+ * A connection that nobody drives may end as well. The descriptor to wait at for that (POLLRDHUP),
+ * or -1; it stays open until this is called again, or lki_link_unwatch. Then: it has ended, it
+ * seems.
+ */
+int lki_link_watch_fd(lki_link *);
+void lki_link_unwatch(lki_link *);
+void lki_link_seems_ended(lki_link *);
 
 void lki_caller_init(lki_caller *);
 void lki_caller_clear(lki_caller *);
