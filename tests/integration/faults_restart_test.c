@@ -70,6 +70,8 @@ static void site_close(site *self) {
 
 /* ------------------------------------------------------------------------------ restarts */
 
+enum { DAY_MS = 86400000 };
+
 static void holds_survive_a_server_that_keeps_its_data(void **state) {
     (void)state;
     site place = site_open(true);
@@ -170,6 +172,23 @@ static void acquire_of_a_holder_that_its_server_forgot_is_lost(void **state) {
     site_close(&place);
 }
 
+/* Nobody calls, and the next renewal would be hours away: the end of the connection is enough. */
+static void idle_holder_learns_that_its_server_forgot(void **state) {
+    (void)state;
+    site place = site_open(false);
+    lk_client *client = open_client(place.address, PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a", DAY_MS);
+    assert_status(lk_wrlock(lock), LK_OK);
+    site_kill(&place);
+    assert_true(lk_valid(lock)); /* it may have kept its data */
+    site_start(&place);
+    eventually(!lk_valid(lock));
+    assert_status(lk_wrunlock(lock), LK_LOST);
+    lk_lock_free(lock);
+    lk_close(client);
+    site_close(&place);
+}
+
 /* ------------------------------------------------------------------------------ many, while cut */
 
 enum { CLIENTS = 2, WORKERS = 6, ROUNDS = 60, CUTS = 10 };
@@ -263,6 +282,7 @@ int main(void) {
         TEST(waiters_survive_a_server_that_keeps_its_data),
         TEST(holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again),
         TEST(acquire_of_a_holder_that_its_server_forgot_is_lost),
+        TEST(idle_holder_learns_that_its_server_forgot),
         TEST(threads_stay_apart_while_connections_are_cut_at_random),
     };
     return cmocka_run_group_tests_name("faults: restarts", tests, begin_world, end_world);
