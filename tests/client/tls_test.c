@@ -6,12 +6,11 @@
 #include "base/memory.h"
 #include "net/transport.h"
 #include "net/url.h"
-#include "server.h"
 #include "test_memory.h"
+#include "tls_server.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <pthread.h>
@@ -30,119 +29,32 @@
 
 #include <cmocka.h>
 
-enum { SHORT_MS = 60, LONG_MS = 20000, START_TRIES = 5 };
+enum { SHORT_MS = 60, LONG_MS = 20000 };
 enum { ECHO_SIZE = 256 * 1024, ECHO_COUNT = 24 };
-
-/* ------------------------------------------------------------------------------- certificates */
-
-static char *folder;
-
-static const char certificates[] =
-    "set -e; cd \"$FOLDER\"; exec >/dev/null 2>&1\n"
-    "new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'\n"
-    "issuer() { openssl req -x509 $new -keyout $1.key -out $1.crt -subj /CN=$1 -days 2; }\n"
-    "issue() {\n" /* issuer, name, subjectAltName, days */
-    "  openssl req $new -keyout $2.key -out $2.csr -subj /CN=$2 -addext subjectAltName=$3\n"
-    "  openssl x509 -req -in $2.csr -CA $1.crt -CAkey $1.key -CAcreateserial -days $4 -out $2.crt "
-    "\\\n"
-    "    -copy_extensions copy\n"
-    "}\n"
-    "issuer ca; issuer other\n"
-    "issue ca here DNS:localhost,IP:127.0.0.1 2\n"
-    "issue ca elsewhere DNS:elsewhere.test 2\n"
-    "issue ca expired DNS:localhost -1\n"
-    "issue ca client DNS:client.test 2\n"
-    "issue other stranger DNS:client.test 2\n"
-    "cat client.crt client.key >client.both\n"
-    "openssl pkey -in client.key -aes256 -passout pass:x -out client.locked\n"
-    "mkdir hashed plain; cp ca.crt hashed; cp ca.crt plain; openssl rehash hashed\n"
-    "echo nothing >garbage\n";
-
-/* Good for a test's time: until as many others were asked for. */
-static char *file(const char *name) {
-    static char paths[16][512];
-    static unsigned next;
-    char *path = paths[next++ % 16];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
-static void remove_folder(void) {
-    if (folder)
-        nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    free(folder);
-    folder = NULL;
-}
-
-static void make_certificates(void) {
-    const char *parent = getenv("TMPDIR");
-    folder = test_print("%s/latchkey-test-XXXXXX", parent && *parent ? parent : "/tmp");
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(setenv("FOLDER", folder, 1), 0);
-    assert_int_equal(system(certificates), 0);
-}
 
 /* ------------------------------------------------------------------------------------ servers */
 
-typedef struct {
-    test_server *server;
-    unsigned port;
-} tls_server;
+static tcp_server here, elsewhere; /* named by their certificates; they run all the time */
 
-static tls_server here, elsewhere; /* named by their certificates; they run all the time */
+static char *file(const char *name) {
+    return certificate_file(name);
+}
 
-/* A socket bound to a free port of 127.0.0.1; it listens when `backlog` is not 0. */
 static int bind_any(unsigned *port, int backlog) {
-    struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof own;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = bind_any_port(port, backlog);
     assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof own), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &length), 0);
-    assert_true(backlog == 0 || listen(fd, backlog) == 0);
-    *port = ntohs(own.sin_port);
     return fd;
 }
 
-/* `protocols`: NULL for the server's own choice. */
-static tls_server start_server(const char *certificate, const char *auth, const char *protocols) {
-    tls_server made = {0};
-    for (int i = 0; i < START_TRIES && !made.server; i++) {
-        close(bind_any(&made.port, 0)); /* another program may take it before the server does */
-        char *words[] = {test_print("%u", made.port), test_print("%s/%s.crt", folder, certificate),
-                         test_print("%s/%s.key", folder, certificate), file("ca.crt")};
-        const char *options[] = {"--bind",
-                                 "127.0.0.1",
-                                 "--tls-port",
-                                 words[0],
-                                 "--tls-cert-file",
-                                 words[1],
-                                 "--tls-key-file",
-                                 words[2],
-                                 "--tls-ca-cert-file",
-                                 words[3],
-                                 "--tls-auth-clients",
-                                 auth,
-                                 protocols ? "--tls-protocols" : NULL,
-                                 protocols,
-                                 NULL};
-        made.server = test_server_start(test_server_any(), options);
-        for (int j = 0; j < 3; j++)
-            free(words[j]);
-    }
+static tcp_server start_server(const char *certificate, const char *auth, const char *protocols) {
+    tcp_server made = tls_server_start(certificate, auth, protocols);
     assert_non_null(made.server);
     return made;
 }
 
 static int start_all(void **state) {
     (void)state;
-    atexit(remove_folder);
-    make_certificates();
+    assert_true(certificates_make());
     here = start_server("here", "no", NULL);
     elsewhere = start_server("elsewhere", "no", NULL);
     return 0;
@@ -152,7 +64,7 @@ static int stop_all(void **state) {
     (void)state;
     test_server_stop(here.server);
     test_server_stop(elsewhere.server);
-    remove_folder();
+    certificates_remove();
     return 0;
 }
 
@@ -316,7 +228,7 @@ static void only_the_issuers_of_the_system_are_trusted_by_default(void **state) 
 static void an_expired_certificate_is_refused(void **state) {
     (void)state;
     lki_tls_files files = trusting("ca.crt");
-    tls_server expired = start_server("expired", "no", NULL);
+    tcp_server expired = start_server("expired", "no", NULL);
     assert_refused("localhost", expired.port, &files, LK_DENIED, "certificate has expired");
     test_server_stop(expired.server);
 }
@@ -328,7 +240,7 @@ static const char *const protocols[] = {"TLSv1.2", "TLSv1.3"};
 static void a_server_gets_the_certificate_that_it_demands(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        tls_server strict = start_server("here", "yes", protocols[i]);
+        tcp_server strict = start_server("here", "yes", protocols[i]);
         lki_tls_files files = trusting("ca.crt");
         files.cert = file("client.crt");
         files.key = file("client.key");
@@ -339,7 +251,7 @@ static void a_server_gets_the_certificate_that_it_demands(void **state) {
 
 static void the_key_may_be_in_the_file_of_the_certificate(void **state) {
     (void)state;
-    tls_server strict = start_server("here", "yes", NULL);
+    tcp_server strict = start_server("here", "yes", NULL);
     lki_tls_files files = trusting("ca.crt");
     files.cert = file("client.both");
     assert_works("localhost", strict.port, &files);
@@ -351,7 +263,7 @@ static void assert_we_are_refused(const lki_tls_files *files, const char *words)
     for (int i = 0; i < 2; i++) {
         lki_transport *transport = NULL;
         lki_error error = {0};
-        tls_server strict = start_server("here", "yes", protocols[i]);
+        tcp_server strict = start_server("here", "yes", protocols[i]);
         if (open_to("localhost", strict.port, files, &transport, &error) == LK_OK)
             assert_false(ping(transport, &error));
         if (error.status != LK_DENIED || !strstr(error.text, words))
@@ -381,7 +293,7 @@ static void a_write_that_notices_the_refusal_first_tells_it_too(void **state) {
     lki_transport *transport = NULL;
     lki_error error = {0};
     lki_tls_files files = trusting("ca.crt");
-    tls_server strict = start_server("here", "yes", "TLSv1.3");
+    tcp_server strict = start_server("here", "yes", "TLSv1.3");
     assert_int_equal(open_to("localhost", strict.port, &files, &transport, &error), LK_OK);
     assert_true(wait_to(transport, false));
     do {
@@ -660,7 +572,7 @@ static void a_server_that_dies_breaks_reads_and_writes_without_a_signal(void **s
     lki_transport *transport = NULL;
     lki_error error = {0};
     lki_tls_files files = trusting("ca.crt");
-    tls_server mortal = start_server("here", "no", NULL);
+    tcp_server mortal = start_server("here", "no", NULL);
     signal(SIGPIPE, SIG_DFL); /* it may be ignored by whoever started this */
     assert_int_equal(open_to("localhost", mortal.port, &files, &transport, &error), LK_OK);
     assert_true(ping(transport, &error));

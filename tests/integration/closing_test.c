@@ -174,7 +174,7 @@ static void closing_does_not_tell_of_a_loss(void **state) {
 
 static void closing_gives_back_a_hold_however_deep_it_nests(void **state) {
     (void)state;
-    enum { DEEP = 30000 };
+    enum { DEEP = 16000 };
     /* Too short for so many releases, but the server answers each of them. */
     lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = 500});
     lk_client *next = open_client();
