@@ -108,7 +108,7 @@ static bool unlock_lost(lk_lock *lock, lk_mode mode, lk_status *out) {
     if (!client || client->forks != lki_fork_count() || !lki_callbacks_inside(&client->callbacks) ||
         lki_enter_lock(lock, LKI_NEVER_BLOCKS) != LK_OK)
         return false;
-    bool can = lock->lost && !lock->asked && (mode == LK_WRITE ? lock->writes : lock->reads);
+    bool can = lock->lost && (mode == LK_WRITE ? lock->writes : lock->reads);
     if (can) {
         lki_hold_given_back(lock, mode);
         *out = lki_fail(LK_LOST, "lock \"%s\": %s", lock->name, lk_status_text(LK_LOST));
@@ -150,9 +150,10 @@ lk_status lk_cancel(lk_lock *lock) {
     lk_status status = lki_enter_lock(lock, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
+    lk_client *client = lock->client;
     lki_lock_cancel(lock);
     lki_server_push(lock->server);
-    lki_leave(lock->client);
+    lki_leave(client);
     return LK_OK;
 }
 

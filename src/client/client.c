@@ -138,10 +138,13 @@ static void for_all_locks(lk_client *client, void (*each)(lk_lock *)) {
     }
 }
 
-static bool is_any_server_up(const lk_client *client) {
-    for (size_t i = 0; i < client->server_count; i++)
-        if (lki_link_is_up(&client->servers[i].commands.link))
+/* Up, or not known yet to be away: a connection that was cut just now can be had again. */
+static bool is_any_server_there(const lk_client *client) {
+    for (size_t i = 0; i < client->server_count; i++) {
+        const lki_line *line = &client->servers[i].commands;
+        if (lki_link_is_up(&line->link) || !line->unreachable)
             return true;
+    }
     return false;
 }
 
@@ -170,8 +173,12 @@ static void give_everything_back(lk_client *client) {
     for_all_locks(client, lki_lock_shut);
     for (size_t i = 0; i < client->server_count; i++)
         lki_server_push(&client->servers[i]);
-    while ((client->operations || is_anything_held(client)) && is_any_server_up(client)) {
-        struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
+    struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
+    size_t over = client->operations_over;
+    while ((client->operations || is_anything_held(client)) && is_any_server_there(client)) {
+        if (client->operations_over != over) /* it goes on */
+            end = monotonic_after_ms(client->settings.command_timeout_ms);
+        over = client->operations_over;
         if (pthread_cond_timedwait(&client->ended, &client->monitor, &end) != 0)
             break;
     }

@@ -97,11 +97,24 @@ static void run_timers(lk_client *client, lk_lock *due[], int64_t now_us) {
     send_renewals(client, due, now_us);
 }
 
+/* Before anything is said to have run out: a late keeper may find that it was renewed. */
+static void read_answers(lk_client *client, int64_t now_us) {
+    const lki_timer *timer = lki_timers_first(&client->timers);
+    if (!timer || timer->due_us > now_us)
+        return;
+    for (size_t i = 0; i < client->server_count; i++) {
+        lki_link *link = &client->servers[i].commands.link;
+        if (lki_link_has_requests(link) && lki_link_keeper_take(link))
+            lki_link_keeper_read(link);
+    }
+}
+
 static int64_t work(lk_client *client, lk_lock *due[]) {
     lki_keeper *keeper = &client->keeper;
     int64_t now_us = lki_now_us(), next_us = LKI_NEVER;
     keeper->again = false;
     keeper->wanted_us = LKI_NEVER;
+    read_answers(client, now_us);
     run_timers(client, due, now_us);
     for (size_t i = 0; i < client->server_count; i++) {
         int64_t due_us = lki_server_tend(&client->servers[i], now_us);

@@ -16,7 +16,8 @@ enum {
     BACKOFF_LEAST_MS = 10,
     BACKOFF_MOST_MS = 1000,
     PATIENCE_US = 50000, /* how long the keeper leaves what is not urgent to the next caller */
-    HEARTBEAT_MS = 10000
+    HEARTBEAT_MS = 10000,
+    SHORT_LIVED_US = 100000 /* a connection that ends sooner is as good as none */
 };
 
 /* ------------------------------------------------------------------------------ up and down */
@@ -25,20 +26,35 @@ static bool is_messages(const lki_line *line) {
     return line == &line->server->messages;
 }
 
+/* The first attempt comes at once, the next ones after longer and longer pauses. */
+static void back_off(lki_line *line) {
+    int64_t now_us = lki_now_us(), ms = 0;
+    if (line->failures) {
+        unsigned doublings = line->failures < 8 ? line->failures - 1 : 7;
+        ms = BACKOFF_LEAST_MS << doublings;
+        ms = ms > BACKOFF_MOST_MS ? BACKOFF_MOST_MS : ms;
+        ms -= ms * (now_us % 256) / 1024; /* so that not all come back at once */
+    }
+    line->failures++;
+    line->next_dial_us = lki_after_ms(now_us, ms);
+}
+
 static void line_broken(void *context, const lki_error *error) {
     lki_line *line = context;
     lki_server *server = line->server;
     int64_t now_us = lki_now_us();
     line->down_since_us = now_us;
-    line->next_dial_us = now_us;
-    line->failures = 0;
     line->why = *error;
+    if (now_us - line->up_since_us >= SHORT_LIVED_US)
+        line->failures = 0;
+    back_off(line);
     if (!server->client->closing)
         lki_log(server->client, LK_LOG_WARNING, "connection lost: %s", error->text);
     if (!is_messages(line)) {
         server->clock_known = false;
         lki_locks_down(server);
     }
+    pthread_cond_broadcast(&server->client->ended);
     lki_keeper_kick(server->client);
 }
 
@@ -67,6 +83,10 @@ static void line_full(void *context) {
 static void line_push(void *context, const redisReply *reply) {
     const lki_line *line = context;
     lki_wake(line->server, reply);
+    if (lki_link_has_output(&line->server->commands.link)) {
+        line->server->commands.urgent = true; /* something is taken back, or canceled */
+        lki_keeper_kick(line->server->client);
+    }
 }
 
 static lk_status line_init(lki_line *line, lki_server *server, bool messages, lki_error *error) {
@@ -109,7 +129,8 @@ static lk_status line_up(lki_line *line, const lki_dialed *dialed) {
     if (lki_link_attach(&line->link, dialed->transport) != LK_OK)
         return LK_NOMEM;
     line->down_since_us = LKI_NEVER;
-    line->failures = 0;
+    line->up_since_us = lki_now_us();
+    line->unreachable = false;
     line->identity = dialed->identity;
     line->heartbeat_us = lki_after_ms(lki_now_us(), HEARTBEAT_MS);
     return LK_OK;
@@ -118,14 +139,13 @@ static lk_status line_up(lki_line *line, const lki_dialed *dialed) {
 /* ------------------------------------------------------------------------------ dialing */
 
 static void put_off(lki_line *line, const lki_error *error) {
-    int64_t ms = BACKOFF_LEAST_MS << (line->failures < 7 ? line->failures : 7);
-    ms = ms > BACKOFF_MOST_MS ? BACKOFF_MOST_MS : ms;
-    ms -= ms * (int64_t)(lki_now_us() % 256) / 1024; /* so that not all come back at once */
-    line->failures++;
     line->why = *error;
-    line->next_dial_us = lki_after_ms(lki_now_us(), ms);
-    if (line->failures == 1)
+    if (!line->unreachable)
         lki_log(line->server->client, LK_LOG_WARNING, "cannot connect: %s", error->text);
+    line->unreachable = true;
+    if (!line->failures)
+        line->failures = 1;
+    back_off(line);
     bool for_good = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
     if (is_messages(line) && for_good)
         lki_locks_refused(line->server, error);
@@ -163,6 +183,7 @@ static void *dial_line(void *context) {
         tell_up(line);
     else
         put_off(line, &error);
+    pthread_cond_broadcast(&client->ended);
     line->dialing = false; /* last: from now on the keeper may join this thread */
     lki_keeper_kick(client);
     pthread_mutex_unlock(&client->monitor);
@@ -261,11 +282,13 @@ static void take_or_leave(lki_line *line, int64_t now_us) {
     bool to_read = messages || lki_link_has_requests(link);
     bool at_once = line->urgent || link->kept || (messages && line->server->async_waiting) ||
                    now_us >= link->unread_since_us + PATIENCE_US;
+    bool taken = false;
     if (to_read && at_once && !(messages && lki_link_has_sleepers(link)))
-        lki_link_keeper_take(link);
+        taken = lki_link_keeper_take(link);
     else
         lki_link_keeper_leave(link);
-    line->urgent = false;
+    if (taken || !to_read) /* otherwise a caller reads, and whoever is urgent comes after it */
+        line->urgent = false;
 }
 
 static int64_t earlier(int64_t a_us, int64_t b_us) {
@@ -275,8 +298,7 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 static int64_t line_tend(lki_line *line, int64_t now_us) {
     lki_link *link = &line->link;
     break_if_silent(line, now_us);
-    if (line->wanted && !lki_link_is_up(link) && !line->dialing && now_us >= line->next_dial_us &&
-        !line->server->client->closing)
+    if (line->wanted && !lki_link_is_up(link) && !line->dialing && now_us >= line->next_dial_us)
         dial(line);
     int64_t beat_us = send_heartbeat(line, now_us);
     lki_link_flush(link);

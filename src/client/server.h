@@ -23,7 +23,9 @@ typedef struct {
     pthread_t dialer;
     _Atomic int dialing_fd; /* see client/dial.h; needs no monitor */
     int64_t next_dial_us;
-    unsigned failures;     /* attempts in a row */
+    unsigned failures; /* in a row: attempts, and connections that ended at once */
+    bool unreachable;  /* the last attempt failed */
+    int64_t up_since_us;
     int64_t down_since_us; /* LKI_NEVER while it is up */
     lki_error why;         /* it is down */
     lki_identity identity; /* of the last connection */

@@ -33,6 +33,8 @@ bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
 /* Nobody is there to have it. Without memory for that now, the cancel finds it granted once more.
  */
 static void take_back(lki_operation *op, uint64_t fence) {
+    if (fence > op->lock->last_fence)
+        op->lock->last_fence = fence; /* a message of it that comes late is no news */
     if (lki_undo(op->lock, op->mode, fence)) {
         lki_operation_over(op);
         return;
@@ -68,7 +70,7 @@ static void queued(lki_operation *op, const lki_answer *answer) {
     lock->waiting = op;
     op->in_doubt = false;
     op->silent_since_us = now_us;
-    lki_waiter_told(lock, answer->place, answer->ms, now_us);
+    lki_waiter_told(lock, answer->place, answer->ms, op->ask.sent_us);
     lki_operation_set(op, LKI_WAITING);
     if (op->leaving && !op->cancel_on_way)
         lki_acquire_send_cancel(op);
@@ -123,8 +125,11 @@ void lki_acquire_send_cancel(lki_operation *op) {
     lk_lock *lock = op->lock;
     lki_link *link = &lock->server->commands.link;
     int64_t now_us = lki_now_us();
-    if (op->cancel_on_way || !lki_link_is_up(link) || now_us < op->retry_us)
+    bool is_others_turn = lock->asked && lock->asked != op;
+    if (op->cancel_on_way || is_others_turn || !lki_link_is_up(link) || now_us < op->retry_us) {
+        lki_lock_plan(lock);
         return;
+    }
     lki_command_cancel(lki_link_begin(link), lki_lock_place(lock),
                        lki_server_lacks(lock->server, LKI_SCRIPT_CANCEL), lock->handle,
                        ++lock->last_request, op->request);
@@ -148,10 +153,14 @@ static void cancel_refused(lki_operation *op, const char *text) {
         op->lock->server->script_missing[LKI_SCRIPT_CANCEL] = true;
     else
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-    if (fault.kind == LKI_FAULT_FINAL)
+    if (fault.kind == LKI_FAULT_FINAL) {
         lki_operation_report(op, fault.status, "%s; %s", text, fault.advice);
-    lki_acquire_send_cancel(op);
-    lki_lock_plan(op->lock);
+        if (lki_now_us() >= lki_after_ms(op->silent_since_us, op->lock->lease_ms)) {
+            lki_operation_over(op); /* whatever is left of it there has run out */
+            return;
+        }
+    }
+    lki_lock_advance(op->lock);
 }
 
 static void cancel_answered(lki_operation *op, const lki_answer *answer) {
@@ -169,7 +178,7 @@ static void cancel_answered(lki_operation *op, const lki_answer *answer) {
     default: /* it may still wait there: the cancel is tried again until it is understood */
         lki_operation_report(op, LK_INTERNAL, "the server's answer to cancel makes no sense");
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-        lki_lock_plan(op->lock);
+        lki_lock_advance(op->lock);
         break;
     }
 }

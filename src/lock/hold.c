@@ -40,7 +40,9 @@ static void compare_policy(lk_lock *lock, unsigned flags) {
 
 void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int64_t from_us,
                       bool claimed) {
-    if (!lock->reads && !lock->writes) {
+    /* While its last release has no answer nobody knows whether this is the hold that it had. */
+    bool is_new = (!lock->reads && !lock->writes) || lki_hold_is_ending(lock);
+    if (is_new) {
         lock->hold_serial++;
         lock->deadline_us = 0;
         lock->first_fence = answer->fence;
@@ -55,17 +57,21 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lki_client_saw(lock->client, answer->fence);
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
-    plan_renewal(lock, from_us);
-    lock->unclaimed = !claimed;
-    if (!claimed)
+    lock->unclaimed = is_new ? !claimed : lock->unclaimed && !claimed;
+    if (claimed)
+        plan_renewal(lock, from_us);
+    else if (is_new) /* an upgrade keeps its hold's lease (SPEC 4.3), and its next renewal */
         plan_claim(lock, answer->ms);
     lki_lock_plan(lock);
 }
 
 void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
+    int64_t wanted_us = lock->renew_us;
     lock->unclaimed = false;
     extend(lock, sent_us, ms);
     plan_renewal(lock, sent_us);
+    if (wanted_us > sent_us && wanted_us < lock->renew_us)
+        lock->renew_us = wanted_us; /* its reason is younger than this answer */
     lki_lock_plan(lock);
 }
 
@@ -77,10 +83,10 @@ static void end_hold(lk_lock *lock) {
 }
 
 void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
-    if (mode == LK_WRITE)
-        lock->writes--;
-    else
-        lock->reads--;
+    unsigned *count = mode == LK_WRITE ? &lock->writes : &lock->reads;
+    if (!*count)
+        return; /* it was given up before the server answered */
+    --*count;
     if (!lock->reads && !lock->writes) {
         end_hold(lock);
         lock->lost = lock->abandoned = false;
@@ -127,7 +133,10 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         lki_operation_report(upgrade, LK_LOST, NULL);
         lki_operation_leave(upgrade, LK_LOST);
     }
-    lki_lock_plan(lock);
+    if (lock->freed)
+        lki_lock_advance(lock); /* nothing is left to give back: that may be the end of it */
+    else
+        lki_lock_plan(lock);
 }
 
 bool lki_hold_is_ending(const lk_lock *lock) {

@@ -156,6 +156,18 @@ void lki_lock_shut(lk_lock *lock) {
     lki_lock_release(lock);
 }
 
+static bool is_to_be_told(const lki_operation *op) {
+    return op && op->done && !op->reported;
+}
+
+/* A callback of one of its operations has not returned, or not even begun. */
+static bool has_callbacks(const lk_lock *lock) {
+    bool some = lock->callbacks || is_to_be_told(lock->asked) || is_to_be_told(lock->waiting);
+    for (const lki_operation *op = lock->pending; op && !some; op = op->next)
+        some = is_to_be_told(op);
+    return some;
+}
+
 void lki_lock_free(lk_lock *lock) {
     lk_client *client = lock->client;
     lock->freed = true;
@@ -164,7 +176,7 @@ void lki_lock_free(lk_lock *lock) {
         lki_lock_shut(lock);
         lki_server_push(lock->server);
     }
-    while (lock->callbacks && !lki_callbacks_inside(&client->callbacks))
+    while (has_callbacks(lock) && !lki_callbacks_inside(&client->callbacks))
         pthread_cond_wait(&client->ended, &client->monitor);
     if (!client->closed && lki_lock_holds(lock))
         lock->lingers = true;
@@ -187,18 +199,26 @@ static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
         lki_hold_lose(lock, "its lease ran out before it could be renewed");
 }
 
+static bool is_async_acquire(const lki_operation *op) {
+    return op->kind == LKI_DO_ACQUIRE && !op->caller && !op->reported;
+}
+
 /* What is given back without a caller may be given back before it is there: it waits for that. */
 static bool comes_later(const lk_lock *lock, const lki_operation *op) {
     const lki_operation *waiting[] = {lock->asked, lock->waiting};
     if (op->caller || op->reported)
         return false;
     for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
-        if (waiting[i] && waiting[i]->kind == LKI_DO_ACQUIRE && !waiting[i]->caller)
+        if (waiting[i] && is_async_acquire(waiting[i]))
             return true;
     for (const lki_operation *before = lock->pending; before != op; before = before->next)
-        if (before->kind == LKI_DO_ACQUIRE && !before->caller)
+        if (is_async_acquire(before))
             return true;
     return false;
+}
+
+static bool is_cancel_on_way(const lk_lock *lock) {
+    return lock->waiting && lock->waiting->cancel_on_way;
 }
 
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
@@ -207,7 +227,7 @@ static bool may_begin(const lk_lock *lock, const lki_operation *op) {
         if (!(writes ? lock->writes : lock->reads))
             return !comes_later(lock, op); /* nobody needs to be asked about that */
     }
-    if (lock->asked)
+    if (lock->asked || is_cancel_on_way(lock)) /* SPEC 9: one request at a time */
         return false;
     if (op->kind != LKI_DO_ACQUIRE || !lock->waiting)
         return true;
@@ -247,7 +267,8 @@ static bool begin_one(lk_lock *lock) {
             begin(lock, link);
             return true;
         }
-        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->asked) {
+        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->asked &&
+            !is_cancel_on_way(lock)) {
             lki_operation_report(op, LK_BUSY, "another thread waits with this handle");
             lki_operation_over(op);
             return true;
@@ -260,6 +281,8 @@ static bool ask_for_waiting(lk_lock *lock) {
     lki_operation *op = lock->waiting;
     if (!op || lock->asked)
         return false;
+    if (op->leaving && op->state == LKI_WAITING)
+        lki_acquire_send_cancel(op); /* it may have had to wait for its turn */
     if (op->state == LKI_SUBSCRIBING && lki_server_is_subscribed(lock->server))
         lki_operation_set(op, LKI_UNSENT);
     if (op->state != LKI_UNSENT)
@@ -319,7 +342,9 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 }
 
 static bool needs_cancel(const lki_operation *op) {
-    return op->kind == LKI_DO_ACQUIRE && op->leaving && !op->cancel_on_way &&
+    const lki_operation *asked = op->lock->asked;
+    return op->kind == LKI_DO_ACQUIRE && (!asked || asked == op) && op->leaving &&
+           !op->cancel_on_way &&
            (op->state == LKI_WAITING || (op->state == LKI_UNSENT && op->in_doubt));
 }
 

@@ -73,6 +73,13 @@ static void remove_from_list(lki_operation **first, const lki_operation *op) {
     }
 }
 
+void lki_operation_put_first(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    remove_from_list(&lock->pending, op);
+    op->next = lock->pending;
+    lock->pending = op;
+}
+
 void lki_operation_over(lki_operation *op) {
     lk_lock *lock = op->lock;
     assert(op->reported || op->kind == LKI_DO_UNDO);
@@ -84,6 +91,7 @@ void lki_operation_over(lki_operation *op) {
         lock->waiting = NULL;
     lki_operation_set(op, LKI_OVER);
     lock->client->operations--;
+    lock->client->operations_over++;
     if (lock->client->closing)
         pthread_cond_broadcast(&lock->client->ended);
     lki_lock_advance(lock);
@@ -273,6 +281,9 @@ lk_status lki_operation_await(lki_operation *op) {
     op->caller = &caller;
     lki_operation_begin(op);
     while (!caller.done) {
+        lki_link_flush(&op->lock->server->commands.link);
+        if (caller.done)
+            break;
         int64_t due_us = lki_operation_due_us(op), now_us = lki_now_us();
         caller.recheck = false;
         lki_link *link = link_to_wait_at(op);
@@ -282,7 +293,6 @@ lk_status lki_operation_await(lki_operation *op) {
             lki_link_wait(link, &caller, due_us);
         else
             lki_caller_sleep(&caller, &client->monitor, due_us);
-        lki_link_flush(&op->lock->server->commands.link);
     }
     lki_caller_clear(&caller);
     return op->result.status;

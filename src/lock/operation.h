@@ -52,6 +52,7 @@ struct lki_operation {
     bool reported;
     lk_status leaving;       /* not LK_OK: it is to end with this, unless granted meanwhile */
     uint64_t request, fence; /* as they were sent */
+    int64_t first_sent_us;   /* when the request went out under this number for the first time */
     int64_t lease_ms;        /* of a renewal by hand */
     int64_t deadline_us;     /* the caller's time */
     int64_t silent_since_us; /* when the server last said something about it, or it began */
@@ -92,7 +93,7 @@ void lki_operation_set(lki_operation *, lki_state);
 /* Sends the request, or what has to be sent in its place, if that is possible now. */
 void lki_operation_send(lki_operation *);
 
-/* An answer to the request of each kind; lock/acquire.c, lock/release.c, lock/renew.c. */
+/* An answer to the request of each kind; lock/acquire.c, lock/release.c, lock/renewal.c. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);
 void lki_release_answered(lki_operation *, const lki_answer *);
 void lki_convert_answered(lki_operation *, const lki_answer *);
@@ -114,6 +115,7 @@ void lki_acquire_send_cancel(lki_operation *);
 
 /* The caller's time is up while the outcome is unknown: it is told, and the rest is settled. */
 void lki_operation_abandon(lki_operation *, lk_status);
-void lki_operation_given_up(lki_operation *); /* a release or downgrade: done for its caller */
+void lki_operation_put_first(lki_operation *); /* of what is pending, where it stands already */
+void lki_operation_given_up(lki_operation *);  /* a release or downgrade: done for its caller */
 
 #endif

@@ -43,6 +43,8 @@ static void finish(lki_operation *op, lk_status status) {
 }
 
 /*
+ * A fence below those of the present hold is an earlier hold's, which is gone, as it was to be.
+ *
  * SPEC 9.6: a server that has done it, and has nothing of the handle left, says not-held to the
  * second asking. That is done, if the hold cannot have run out before.
  */
@@ -66,7 +68,7 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     case LKI_ANSWER_RELEASED:
         break;
     case LKI_ANSWER_NOT_HELD:
-        if (!was_done_before(op))
+        if (!was_done_before(op) && op->fence >= lock->first_fence)
             lki_hold_lose(lock, "the server says that it is not held any more");
         break;
     default:
@@ -105,15 +107,29 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     finish(op, status);
 }
 
+/* Of the counts of this kind, those that no release before this one is about to give back. */
+static unsigned counts_left(const lki_operation *op, lk_mode mode) {
+    const lk_lock *lock = op->lock;
+    const lki_operation *asked = lock->asked;
+    unsigned counts = mode == LK_WRITE ? lock->writes : lock->reads;
+    bool is_spoken_for =
+        asked && asked != op && asked->kind == LKI_DO_RELEASE && asked->mode == mode;
+    return counts - (is_spoken_for && counts ? 1 : 0);
+}
+
 void lki_operation_given_up(lki_operation *op) {
     lk_lock *lock = op->lock;
-    bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
-    if (!(writes ? lock->writes : lock->reads)) {
+    lk_mode mode = op->kind == LKI_DO_CONVERT ? LK_WRITE : op->mode;
+    if (!counts_left(op, mode) || lock->lost) {
+        if (lock->lost && op->kind == LKI_DO_RELEASE)
+            lki_hold_given_back(lock, mode);
         lki_operation_over(op);
         return;
     }
-    if (op->state == LKI_PENDING)
+    if (op->state == LKI_PENDING) {
         op->fence = lock->fence;
+        lki_operation_put_first(op);
+    }
     if (op->kind == LKI_DO_CONVERT) {
         turn_write_into_read(lock);
         return;

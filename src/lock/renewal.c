@@ -7,7 +7,7 @@
 #include "lock/operation.h"
 #include "net/fault.h"
 
-enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3, RETRY_MS = 250 };
+enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3, RETRY_MS = 250, RETRIES_IN_A_LEASE = 10 };
 
 /* An entry means a hold (by its serial) or a waiter (by its request), as they were when sent. */
 typedef struct {
@@ -27,12 +27,21 @@ static int64_t shorter(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/*
+ * A renewal that somebody wanted after this one was sent is still wanted: the answer may be older
+ * than its reason.
+ */
+static int64_t unless_wanted_since(int64_t wanted_us, int64_t sent_us, int64_t next_us) {
+    return wanted_us > sent_us ? shorter(wanted_us, next_us) : next_us;
+}
+
 /* SPEC 5.5: the first two watch the next deadline of all; everybody refreshes its own. */
-void lki_waiter_told(lk_lock *lock, uint64_t place, int64_t ms, int64_t now_us) {
+void lki_waiter_told(lk_lock *lock, uint64_t place, int64_t ms, int64_t sent_us) {
     int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
     if (place >= 1 && place <= 2)
         refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
-    lock->waiter_us = lki_after_ms(now_us, refresh_ms);
+    lock->waiter_us =
+        unless_wanted_since(lock->waiter_us, sent_us, lki_after_ms(lki_now_us(), refresh_ms));
 }
 
 /* ------------------------------------------------------------------------------ answers */
@@ -47,6 +56,7 @@ static lki_operation *same_waiter(const entry *e) {
 }
 
 static void try_again(const entry *e, int64_t ms) {
+    ms = shorter(ms, e->lock->lease_ms / RETRIES_IN_A_LEASE);
     int64_t due_us = lki_after_ms(lki_now_us(), ms);
     if (e->waiter)
         e->lock->waiter_us = due_us;
@@ -71,14 +81,18 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
         return;
     switch (answer->word) {
     case LKI_ANSWER_QUEUED:
-        lki_waiter_told(e->lock, answer->place, answer->ms, lki_now_us());
+        lki_waiter_told(e->lock, answer->place, answer->ms, sent_us);
         break;
     case LKI_ANSWER_GRANTED:
         lki_acquire_granted(op, answer, sent_us, true);
         break;
     case LKI_ANSWER_NOT_HELD: /* SPEC 9.7: it was dropped; it asks again, and is the last */
-        if (!op->leaving) {
+        if (op->leaving) {    /* what its cancel is about to learn */
+            lki_operation_report(op, op->leaving, NULL);
+            lki_operation_over(op);
+        } else {
             op->silent_since_us = lki_now_us();
+            op->request = 0; /* so that a late message of a grant that ran out means nothing */
             lki_operation_set(op, LKI_UNSENT);
             lki_lock_advance(e->lock);
         }
@@ -186,6 +200,7 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
         lki_free(b);
         return false;
     }
+    server->commands.urgent = true;
     for (size_t i = 0; i < count; i++) {
         mark(&entries[i], true);
         lki_lock_retain(entries[i].lock);

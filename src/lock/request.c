@@ -58,8 +58,10 @@ static void answered(lki_request *, const redisReply *);
 static void ask(lki_operation *op, int64_t now_us) {
     lk_lock *lock = op->lock;
     lki_link *link = &lock->server->commands.link;
-    if (!op->request)
+    if (!op->request) {
         op->request = ++lock->last_request;
+        op->first_sent_us = now_us;
+    }
     op->with_text = lki_server_lacks(lock->server, scripts[op->kind]);
     encode(op, lki_link_begin(link), op->with_text);
     op->ask.complete = answered;
@@ -103,7 +105,10 @@ static void cut(lki_operation *op) {
                              "the connection was lost before the server could say");
 }
 
+/* A number that the server has not seen is given up: a cancel may have passed it meanwhile. */
 static void retry(lki_operation *op, int64_t ms) {
+    if (!op->in_doubt)
+        op->request = 0;
     op->retry_us = lki_after_ms(lki_now_us(), ms);
     lki_operation_set(op, LKI_UNSENT);
     lki_operation_send(op);
@@ -119,6 +124,8 @@ static void refused_for_good(lki_operation *op, const lki_fault *fault, const ch
     lki_operation_report(op, fault->status, "%s; %s", text, fault->advice);
     if (gives_back && !was_reported)
         lki_operation_given_up(op);
+    if (op->state == LKI_OVER)
+        return;
     int64_t end_us = lki_after_ms(op->silent_since_us, op->lock->lease_ms);
     bool goes_on = op->kind == LKI_DO_ACQUIRE ? op->in_doubt : op->kind != LKI_DO_RENEW;
     if (goes_on && lki_now_us() < end_us)

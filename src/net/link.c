@@ -182,6 +182,10 @@ bool lki_link_has_requests(const lki_link *link) {
     return link->channel && link->channel->first;
 }
 
+bool lki_link_has_output(const lki_link *link) {
+    return link->channel && has_output(link->channel);
+}
+
 int64_t lki_link_oldest_us(const lki_link *link) {
     return lki_link_has_requests(link) ? link->channel->first->sent_us : LKI_NEVER;
 }

@@ -84,6 +84,7 @@ void lki_link_flush(lki_link *);
 /* When the oldest request that has no answer yet was submitted; LKI_NEVER if there is none. */
 int64_t lki_link_oldest_us(const lki_link *);
 bool lki_link_has_requests(const lki_link *);
+bool lki_link_has_output(const lki_link *); /* that was committed and not sent yet */
 
 /*
  * Waits, by driving or by sleeping, until the caller is done or must recheck, the connection is

@@ -24,8 +24,11 @@ static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {
 static void give_back_unknown(lk_lock *lock, const lki_message *message) {
     if (message->fence <= lock->last_fence || lock->asked || lock->waiting)
         return;
-    lki_undo(lock, LK_READ, message->fence);
-    lki_undo(lock, LK_WRITE, message->fence);
+    lock->last_fence = message->fence;
+    if (!lki_lock_holds(lock)) /* beside a hold it can only be the write of an upgrade */
+        lki_undo(lock, LK_READ, message->fence);
+    if (!lock->writes)
+        lki_undo(lock, LK_WRITE, message->fence);
 }
 
 /*
@@ -34,7 +37,7 @@ static void give_back_unknown(lk_lock *lock, const lki_message *message) {
  */
 static int64_t granted_from_us(lki_server *server, const lki_operation *op,
                                const lki_message *message, int64_t now_us) {
-    int64_t from_us = op->ask.sent_us, bound_us;
+    int64_t from_us = op->first_sent_us, bound_us;
     if (lki_server_earliest(server, message->server_us, now_us, &bound_us) && bound_us > from_us)
         from_us = bound_us;
     return from_us;
@@ -51,10 +54,13 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
                          .ms = message->ms,
                          .flags = message->flags};
     int64_t from_us = granted_from_us(lock->server, op, message, now_us);
-    if (lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US) {
+    bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US;
+    /* While the last release of an earlier hold has no answer, this may be that hold or the next.
+     */
+    if (has_time && !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
     } else if (op->state == LKI_WAITING) {
-        /* Only the server can say how long it is ours: its answer to this claims it, too. */
+        /* Only the server can say what it is, and for how long: its answer claims it, too. */
         lock->waiter_us = now_us;
         lki_lock_plan(lock);
     }

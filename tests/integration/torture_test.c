@@ -1,0 +1,380 @@
+/*
+ * Torture: threads take locks in every way there is (nested, upgraded, downgraded, async, canceled,
+ * renewed by hand, freed while they hold or wait), clients open and close, and their network is
+ * cut, killed, silent and late at random, with leases that run out. Whatever happens:
+ *
+ * - two handles that exclude each other are never valid at one instant;
+ * - the fence of a valid write is above all that valid writers of the lock had before;
+ * - every call says what it may say, every callback comes once, and before its handle is freed;
+ * - when the network is well again everything is taken back, also what has a lease of minutes.
+ *
+ * An argument is the seed; without one it is drawn, and told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "faults_world.h"
+#include "torture_world.h"
+
+enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400 };
+
+/* The last is never given back by running out: what is left of it was forgotten. */
+static const int64_t leases_ms[ROOMS] = {150, 700, 600000};
+
+typedef struct {
+    size_t index, name;
+    unsigned seed;
+    lk_client *client;
+    lk_lock *lock;
+    pthread_mutex_t door; /* of `lock`, against whoever cancels */
+    unsigned held[2];     /* by mode */
+    pthread_t thread;
+} worker;
+
+static unsigned first_seed;
+static proxy *net;
+static atomic_bool over;
+static atomic_int oddities, rounds, grants, losses;
+
+static void odd(const char *what, const char *word) {
+    fprintf(stderr, "%s: %s: %s\n", what, word, lk_last_error());
+    atomic_fetch_add(&oddities, 1);
+}
+
+static void expect(lk_status status, const char *what, const lk_status *some, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (status == some[i])
+            return;
+    odd(what, lk_status_name(status));
+}
+
+#define EXPECT(status, what, ...)                                           \
+    do {                                                                    \
+        static const lk_status expected[] = {__VA_ARGS__};                  \
+        expect(status, what, expected, sizeof expected / sizeof *expected); \
+    } while (0)
+
+static int draw(worker *self, int most) {
+    return rand_r(&self->seed) % most;
+}
+
+/* ------------------------------------------------------------------------------ a worker */
+
+static bool holds(const worker *self) {
+    return self->held[LK_READ] || self->held[LK_WRITE];
+}
+
+static void show(const worker *self) {
+    show_guest(self->name, self->index,
+               (guest){holds(self) ? self->lock : NULL, self->held[LK_WRITE] ? LK_WRITE : LK_READ});
+}
+
+static void renew_handle(worker *self) {
+    static const char *const names[ROOMS] = {"short", "middling", "long"};
+    lk_lock_options options = {.lease_ms = leases_ms[self->name],
+                               .policy = (lk_policy)(self->name + 1)};
+    self->held[LK_READ] = self->held[LK_WRITE] = 0;
+    show(self);
+    pthread_mutex_lock(&self->door);
+    lk_lock_free(self->lock);
+    self->lock = NULL;
+    if (!atomic_load(&over) &&
+        lk_lock_new(self->client, names[self->name], &options, &self->lock) != LK_OK)
+        odd("making a handle", "");
+    pthread_mutex_unlock(&self->door);
+}
+
+static void unlock_what_is_lost(worker *self) {
+    atomic_fetch_add(&losses, 1);
+    for (int mode = LK_READ; mode <= LK_WRITE; mode++)
+        while (self->held[mode]) {
+            self->held[mode]--;
+            EXPECT(mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock),
+                   "unlocking what is lost", LK_LOST);
+        }
+    show(self);
+}
+
+/* What came of an acquire. */
+static void took(worker *self, lk_mode mode, lk_status status) {
+    EXPECT(status, "taking", LK_OK, LK_BUSY, LK_TIMEOUT, LK_CANCELED, LK_UNAVAILABLE, LK_LOST,
+           LK_DEADLOCK);
+    if (status == LK_OK) {
+        self->held[mode]++;
+        atomic_fetch_add(&grants, 1);
+        show(self);
+    } else if (status == LK_LOST) {
+        unlock_what_is_lost(self);
+    }
+}
+
+static void take(worker *self) {
+    lk_mode mode = draw(self, 2) ? LK_WRITE : LK_READ;
+    int64_t wait_ms = draw(self, 80);
+    lk_lock *lock = self->lock;
+    int way =
+        draw(self, holds(self) ? 2 : 3); /* who holds does not wait for ever: others do, too */
+    if (way == 0)
+        took(self, mode, mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock));
+    else if (way == 1)
+        took(self, mode,
+             mode == LK_WRITE ? lk_timedwrlock(lock, wait_ms) : lk_timedrdlock(lock, wait_ms));
+    else
+        took(self, mode, mode == LK_WRITE ? lk_wrlock(lock) : lk_rdlock(lock));
+}
+
+/* Of the mode that is held, if only one is. */
+static lk_mode mode_to_give(worker *self) {
+    if (!self->held[LK_READ] || !self->held[LK_WRITE])
+        return self->held[LK_WRITE] ? LK_WRITE : LK_READ;
+    return draw(self, 2) ? LK_WRITE : LK_READ;
+}
+
+/* What came of giving something back, or of asking for more time. */
+static void gave(worker *self, lk_status status) {
+    EXPECT(status, "giving back", LK_OK, LK_LOST, LK_UNAVAILABLE);
+    if (!holds(self) && lk_valid(self->lock))
+        odd("given back", "and valid");
+    if (status == LK_LOST)
+        unlock_what_is_lost(self);
+}
+
+static void give(worker *self) {
+    lk_mode mode = mode_to_give(self);
+    self->held[mode]--;
+    show(self);
+    lk_status status = mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
+    gave(self, status);
+}
+
+static void downgrade(worker *self) {
+    self->held[LK_WRITE]--;
+    self->held[LK_READ]++;
+    show(self);
+    lk_status status = lk_downgrade(self->lock);
+    if (status == LK_LOST) {
+        self->held[LK_WRITE]++;
+        self->held[LK_READ]--;
+    }
+    gave(self, status);
+}
+
+static void renew(worker *self) {
+    gave(self, lk_renew(self->lock, draw(self, 2) ? 0 : 100 + draw(self, 400)));
+}
+
+/* Async: the callback comes in the end, also for a release; or before the handle is freed. */
+static void await_outcome(const outcome *told, const char *what) {
+    int64_t end_ms = clock_ms() + LONG_MS;
+    while (!atomic_load(&told->calls) && clock_ms() < end_ms)
+        nap_ms(1);
+    if (atomic_load(&told->calls) != 1)
+        odd(what, "the callback did not come once");
+}
+
+static void free_meanwhile(worker *self, const outcome *told) {
+    renew_handle(self);
+    if (atomic_load(&told->calls) != 1)
+        odd("freeing", "the callback did not come before its end");
+}
+
+static void take_async(worker *self) {
+    outcome told = {0};
+    lk_mode mode = draw(self, 2) ? LK_WRITE : LK_READ;
+    lk_status status = lk_acquire_async(self->lock, mode, draw(self, 60) - 5, note_outcome, &told);
+    EXPECT(status, "taking async", LK_OK);
+    int way = draw(self, 4);
+    if (way == 0) {
+        free_meanwhile(self, &told);
+        return;
+    }
+    nap_ms(draw(self, 10));
+    if (way == 1 || holds(self))
+        lk_cancel(self->lock);
+    await_outcome(&told, "taking async");
+    took(self, mode, (lk_status)atomic_load(&told.status));
+}
+
+static void give_async(worker *self) {
+    outcome told = {0};
+    lk_mode mode = mode_to_give(self);
+    self->held[mode]--;
+    show(self);
+    EXPECT(lk_release_async(self->lock, mode, note_outcome, &told), "giving async", LK_OK);
+    if (draw(self, 3) == 0) {
+        free_meanwhile(self, &told);
+        return;
+    }
+    await_outcome(&told, "giving async");
+    lk_status status = (lk_status)atomic_load(&told.status);
+    gave(self, status);
+}
+
+static void act(worker *self) {
+    unsigned depth = self->held[LK_READ] + self->held[LK_WRITE];
+    int what = draw(self, 12);
+    if (what == 0 && draw(self, 4) == 0)
+        renew_handle(self);
+    else if (depth == 0 || (depth < DEPTH && what < 4))
+        what % 3 ? take(self) : take_async(self);
+    else if (what < 5 && self->held[LK_WRITE])
+        downgrade(self);
+    else if (what < 6)
+        renew(self);
+    else if (what < 8)
+        give_async(self);
+    else if (what < 9)
+        nap_ms(draw(self, 20) ? draw(self, 5) : 300);
+    else
+        give(self);
+}
+
+static void *work(void *context) {
+    worker *self = context;
+    renew_handle(self);
+    while (!atomic_load(&over)) {
+        act(self);
+        atomic_fetch_add(&rounds, 1);
+    }
+    renew_handle(self);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------ mayflies */
+
+/* Clients that are closed in the midst of what they do. */
+static void *live_and_die(void *context) {
+    unsigned seed = *(unsigned *)context;
+    char *url = test_print("unix://%s", proxy_socket(net));
+    lk_client_options options = {.command_timeout_ms = PATIENCE_MS, .connect_timeout_ms = 200};
+    while (!atomic_load(&over)) {
+        lk_client *client;
+        lk_lock *locks[2];
+        outcome told[2][2] = {0};
+        if (lk_open(url, &options, &client) != LK_OK)
+            continue;
+        for (int i = 0; i < 2; i++) {
+            locks[i] = new_lock(client, i ? "middling" : "short", leases_ms[i]);
+            lk_mode mode = rand_r(&seed) % 2 ? LK_WRITE : LK_READ;
+            lk_acquire_async(locks[i], mode, rand_r(&seed) % 50, note_outcome, &told[i][0]);
+            lk_release_async(locks[i], mode, note_outcome, &told[i][1]);
+        }
+        nap_ms((int)(rand_r(&seed) % 30));
+        lk_close(client);
+        for (int i = 0; i < 4; i++)
+            if (atomic_load(&told[i / 2][i % 2].calls) != 1)
+                odd("closing", "a callback did not come once");
+        for (int i = 0; i < 2; i++)
+            lk_lock_free(locks[i]);
+    }
+    free(url);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------ the network */
+
+static void do_harm(worker *victim, unsigned *seed) {
+    static const char *const commands[] = {"SCRIPT FLUSH", "CLIENT KILL TYPE normal SKIPME yes",
+                                           "CLIENT KILL TYPE pubsub", "CLIENT PAUSE 60"};
+    proxy_kinds kinds = (proxy_kinds)(1 + rand_r(seed) % 3);
+    proxy_directions directions = (proxy_directions)(1 + rand_r(seed) % 3);
+    int ms = rand_r(seed) % 8 ? rand_r(seed) % 80 : 250 + rand_r(seed) % 1250;
+    switch (rand_r(seed) % 7) {
+    case 0:
+        proxy_cut_after_request(net, kinds, 1 + (size_t)rand_r(seed) % 4);
+        break;
+    case 1:
+        proxy_cut_before_request(net, kinds, 1 + (size_t)rand_r(seed) % 4);
+        break;
+    case 2:
+        proxy_cut_all(net, kinds);
+        break;
+    case 3:
+    case 4:
+        proxy_pause(net, kinds, directions);
+        nap_ms(ms);
+        if (rand_r(seed) % 3 == 0)
+            proxy_cut_all(net, kinds);
+        proxy_resume(net, kinds, directions);
+        break;
+    case 5:
+        proxy_refuse(net, true);
+        proxy_cut_all(net, kinds);
+        nap_ms(ms / 2);
+        proxy_refuse(net, false);
+        break;
+    default:
+        ask(eye, commands[rand_r(seed) % 4]);
+        break;
+    }
+    pthread_mutex_lock(&victim->door);
+    if (victim->lock)
+        lk_cancel(victim->lock);
+    pthread_mutex_unlock(&victim->door);
+    nap_ms((int)(rand_r(seed) % 80));
+}
+
+/* Everything is taken back, and the mark of lost writers goes with a writer in good order. */
+static void clear(lk_client *client, const char *name) {
+    lk_lock *lock = new_lock(client, name, 0);
+    assert_status(lk_timedwrlock(lock, LONG_MS), LK_OK);
+    assert_status(lk_wrunlock(lock), LK_OK);
+    lk_lock_free(lock);
+}
+
+static void exclusion_fences_and_promises_hold_under_torture(void **state) {
+    (void)state;
+    static worker workers[GUESTS];
+    unsigned seed = first_seed, mayfly_seed = seed + 1;
+    lk_client *clients[CLIENTS];
+    pthread_t mayflies;
+    print_message("the seed is %u\n", seed);
+    net = proxy_start(test_server_socket(server));
+    assert_non_null(net);
+    for (size_t i = 0; i < CLIENTS; i++)
+        clients[i] = open_client(proxy_socket(net), PATIENCE_MS);
+    for (size_t i = 0; i < GUESTS; i++) {
+        workers[i] = (worker){.index = i,
+                              .name = i / CLIENTS % ROOMS,
+                              .seed = seed + (unsigned)i * 7919,
+                              .client = clients[i % CLIENTS]};
+        pthread_mutex_init(&workers[i].door, NULL);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    assert_int_equal(pthread_create(&mayflies, NULL, live_and_die, &mayfly_seed), 0);
+    for (int64_t end_ms = clock_ms() + TORTURE_MS; clock_ms() < end_ms;)
+        do_harm(&workers[(unsigned)rand_r(&seed) % GUESTS], &seed);
+    proxy_cut_after_request(net, PROXY_ALL, 0);
+    proxy_cut_before_request(net, PROXY_ALL, 0);
+    atomic_store(&over, true);
+    for (size_t i = 0; i < GUESTS; i++)
+        pthread_join(workers[i].thread, NULL);
+    pthread_join(mayflies, NULL);
+    print_message("%d rounds, %d grants, %d losses\n", atomic_load(&rounds), atomic_load(&grants),
+                  atomic_load(&losses));
+    assert_int_equal(atomic_load(&clashes), 0);
+    assert_int_equal(atomic_load(&old_fences), 0);
+    assert_int_equal(atomic_load(&oddities), 0);
+    lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
+    clear(calm, "short");
+    clear(calm, "middling");
+    clear(calm, "long");
+    lk_close(calm);
+    eventually(is_empty(eye));
+    for (size_t i = 0; i < CLIENTS; i++)
+        lk_close(clients[i]);
+    assert_true(is_empty(eye));
+    proxy_stop(net);
+}
+
+int main(int count, char **words) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(exclusion_fences_and_promises_hold_under_torture, empty_server),
+    };
+    first_seed = count > 1 ? (unsigned)strtoul(words[1], NULL, 10) : (unsigned)time(NULL);
+    return cmocka_run_group_tests_name("torture", tests, begin_world, end_world);
+}
