@@ -6,6 +6,7 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,10 +223,13 @@ static bool is_cancel_on_way(const lk_lock *lock) {
 }
 
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
-    if (op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) {
+    if ((op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) && !op->reported) {
         bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
-        if (!(writes ? lock->writes : lock->reads))
-            return !comes_later(lock, op); /* nobody needs to be asked about that */
+        bool counts = writes ? lock->writes : lock->reads;
+        if (counts && lock->lost)
+            return true; /* nobody needs to be asked about that */
+        if (!counts)
+            return !comes_later(lock, op);
     }
     if (lock->asked || is_cancel_on_way(lock)) /* SPEC 9: one request at a time */
         return false;
@@ -253,6 +257,7 @@ static void begin(lk_lock *lock, lki_operation **link) {
     lose_if_run_out(lock, lki_now_us());
     if (!op->reported && !check_kind(op))
         return;
+    assert(!lock->asked);
     *link = op->next;
     lock->asked = op;
     lki_operation_set(op, LKI_UNSENT);

@@ -248,6 +248,9 @@ static void report_silence(lki_operation *op, lk_status status) {
  * taken back, a release or downgrade goes on until the server has done it.
  */
 void lki_operation_abandon(lki_operation *op, lk_status status) {
+    bool gives_back = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
+    if (gives_back && op->lock->lost)
+        lki_operation_report(op, LK_LOST, NULL);
     report_silence(op, status);
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
