@@ -195,8 +195,17 @@ bool lki_lock_holds(const lk_lock *lock) {
     return (lock->reads || lock->writes) && !lock->lost;
 }
 
+/*
+ * What nobody uses any more is given back until the server cannot have it either: a renewal may
+ * have reached it whose answer was lost.
+ */
+static int64_t runs_out_us(const lk_lock *lock) {
+    bool is_used = !lock->freed && !lock->client->closing;
+    return is_used ? lock->deadline_us : lki_after_ms(lock->deadline_us, lock->lease_ms);
+}
+
 static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
-    if (lki_lock_holds(lock) && now_us >= lock->deadline_us)
+    if (lki_lock_holds(lock) && now_us >= runs_out_us(lock))
         lki_hold_lose(lock, "its lease ran out before it could be renewed");
 }
 
@@ -378,7 +387,7 @@ static int64_t renewal_due_us(const lk_lock *lock) {
 }
 
 void lki_lock_plan(lk_lock *lock) {
-    int64_t due_us = lki_lock_holds(lock) ? lock->deadline_us : LKI_NEVER;
+    int64_t due_us = lki_lock_holds(lock) ? runs_out_us(lock) : LKI_NEVER;
     if (is_to_be_given_back(lock))
         due_us = earlier(due_us, lki_after_ms(lki_now_us(), GIVE_BACK_RETRY_MS));
     due_us = earlier(due_us, renewal_due_us(lock));
