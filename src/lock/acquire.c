@@ -109,6 +109,7 @@ void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
         lki_operation_report(op, LK_DEADLOCK, NULL);
         break;
     case LKI_ANSWER_NOT_HELD:
+        op->leaving = LK_LOST; /* it is about to end: there is nothing to cancel */
         lki_hold_lose(op->lock, "the server says that it is not held any more");
         lki_operation_report(op, LK_LOST, NULL);
         break;

@@ -115,6 +115,14 @@ static void tell_loss(lki_callback *callback) {
     pthread_mutex_unlock(&client->monitor);
 }
 
+/* What is asked for beside a hold is more of it. It may yet be granted: then it is undone. */
+static void lose_acquire(lki_operation *op) {
+    if (!op || op->kind != LKI_DO_ACQUIRE)
+        return;
+    lki_operation_report(op, LK_LOST, NULL);
+    lki_operation_leave(op, LK_LOST);
+}
+
 void lki_hold_lose(lk_lock *lock, const char *why) {
     if (!lki_lock_holds(lock))
         return;
@@ -127,12 +135,8 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         lki_lock_retain(lock);
         lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);
     }
-    /* What waits beside a hold is an upgrade of it. It may yet be granted: then it is undone. */
-    if (lock->waiting) {
-        lki_operation *upgrade = lock->waiting;
-        lki_operation_report(upgrade, LK_LOST, NULL);
-        lki_operation_leave(upgrade, LK_LOST);
-    }
+    lose_acquire(lock->asked);
+    lose_acquire(lock->waiting);
     if (lock->freed)
         lki_lock_advance(lock); /* nothing is left to give back: that may be the end of it */
     else
