@@ -88,6 +88,7 @@ static void busy(lki_operation *op) {
     lock->asked = NULL;
     lock->waiting = op;
     op->in_doubt = false;
+    op->request = 0; /* others may use greater ones before it asks again */
     op->silent_since_us = lki_now_us();
     lki_operation_set(op, LKI_SUBSCRIBING);
     lki_server_want_messages(lock->server);
