@@ -26,6 +26,7 @@ demo: packages ## install missing packages, build, and watch the lock at work
 install: ## install the library into PREFIX (/usr/local), below DESTDIR
 	$(call build,$(BUILD),)
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig
 
 test: packages ## install missing packages, build, run all tests
 	$(call build,$(BUILD),)

@@ -5,16 +5,16 @@
  * Limits first.
  *
  * - Threads that share a handle (lk_lock) are one holder and do not exclude each other. To keep
- * threads apart, give each its own handle of the same name.
+ *   threads apart, give each its own handle of the same name.
  * - A hold is a lease. It is renewed for you while the server can be reached; when it cannot, the
- * hold runs out, on your clock before it does on the server's, and the handle is lost: lk_valid()
- * says false, on_lost is called. Work that must not happen without the lock checks lk_valid(), or
- * hands lk_fence() to whoever stores the result.
+ *   hold runs out, on your clock before it does on the server's, and the handle is lost: lk_valid()
+ *   says false, on_lost is called. Work that must not happen without the lock checks lk_valid(), or
+ *   hands lk_fence() to whoever stores the result.
  * - The lock is as durable as the server. One that loses its data loses the locks in it.
- * docs/GUARANTEES.md has the whole list.
+ *   docs/GUARANTEES.md has the whole list.
  * - Nothing here may be called from a signal handler. A child of fork() opens a client of its own:
- * every call on its parent's says LK_INVALID there, and lk_close() only closes its copies of the
- * descriptors.
+ *   every call on its parent's says LK_INVALID there, and lk_close() only closes its copies of the
+ *   descriptors.
  *
  * Every function may be called from any thread, at any time, unless it says otherwise. Functions
  * that fail return a status and leave a sentence in lk_last_error(); their outputs are untouched
@@ -134,10 +134,14 @@ typedef struct {
 /*
  * Opens a client: reads the URL, connects, and makes sure that the server can serve locks.
  *
- *   local:                                       a private server for this user on this machine,
- * started on first use redis://[[user]:password@]host[:port][/db]   TCP; port 6379, db 0; [::1] for
- * IPv6 rediss://...                                 the same with TLS; chain and host name are
- * verified unix:///path/of/socket[?db=n]                also unix://[user]:password@/path
+ *   local:
+ *       a private server for this user on this machine, started on first use; it goes on running
+ *   redis://[[user]:password@]host[:port][/db]
+ *       TCP; port 6379, db 0; [::1] for IPv6
+ *   rediss://...
+ *       the same with TLS; chain and host name are verified
+ *   unix:///path/of/socket[?db=n]
+ *       also unix://[user]:password@/path
  *
  * `valkey` works wherever `redis` stands. Bytes of user, password and path may be written as %41. A
  * password may also come from the environment, LATCHKEY_PASSWORD, which is where it belongs: a URL

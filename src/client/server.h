@@ -71,7 +71,10 @@ void lki_server_heard(lki_server *, int64_t sent_us, uint64_t server_us);
  */
 bool lki_server_earliest(const lki_server *, uint64_t server_us, int64_t now_us, int64_t *out_us);
 
-/* Sends what was committed, and sees to it that somebody reads the answers at once. */
+/*
+ * Sends what was committed, and sees to it that somebody reads the answers at once; lets go of the
+ * monitor.
+ */
 void lki_server_push(lki_server *);
 
 /* Whether to send the text of a script this time; clears the mark. */

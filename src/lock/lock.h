@@ -57,7 +57,7 @@ struct lk_lock {
 
 lk_status lki_lock_new(lk_client *, const char *name, const lk_lock_options *, lk_lock **out,
                        lki_error *);
-void lki_lock_free(lk_lock *);   /* the user's, see latchkey.h; waits for callbacks */
+void lki_lock_free(lk_lock *);   /* the user's, see latchkey.h; lets go of the monitor */
 void lki_lock_cancel(lk_lock *); /* what waits ends with LK_CANCELED, unless granted meanwhile */
 void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to all, and begins to give everything back */
 

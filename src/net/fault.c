@@ -52,6 +52,7 @@ static const struct {
      {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
     {"can't access at least one of the keys",
      {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
+    {"ACL failure in script", {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
     {"No permissions", {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
     {"unknown command",
      {LKI_FAULT_FINAL, LK_UNSUPPORTED, "this server does not have that command"}},

@@ -100,7 +100,8 @@ bool lki_link_keeper_take(lki_link *);
 void lki_link_keeper_leave(lki_link *);
 bool lki_link_has_sleepers(const lki_link *);
 int lki_link_keeper_fd(const lki_link *, short *events); /* -1 if the keeper is not the driver */
-void lki_link_keeper_read(lki_link *); /* reads once without waiting, and completes */
+/* Reads once without waiting, and completes; lets go of the monitor. */
+void lki_link_keeper_read(lki_link *);
 
 /*
  * A connection that nobody drives may end as well. The descriptor to wait at for that (POLLRDHUP),

@@ -258,7 +258,7 @@ static void a_cancel_ends_all_that_wait_on_the_handle(void **state) {
 
 static void sleeper(lk_lock *lock, lk_status status, void *arg) {
     (void)lock, (void)status;
-    pause_ms(1500);
+    pause_ms(3000);
     atomic_store((atomic_bool *)arg, true);
 }
 
@@ -266,7 +266,7 @@ static void a_slow_callback_does_not_stop_renewals(void **state) {
     (void)state;
     lk_client *client = open_client();
     tally lost = {0};
-    lk_lock_options options = {.lease_ms = 300, .on_lost = tally_lost, .on_lost_arg = &lost};
+    lk_lock_options options = {.lease_ms = 1000, .on_lost = tally_lost, .on_lost_arg = &lost};
     lk_lock *held = handle_with(client, "a:held", &options), *slow = handle_of(client, "a:slow");
     atomic_bool awake = false;
     assert_ok(lk_wrlock(held));

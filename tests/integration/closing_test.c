@@ -176,7 +176,7 @@ static void closing_gives_back_a_hold_however_deep_it_nests(void **state) {
     (void)state;
     enum { DEEP = 16000 };
     /* Too short for so many releases, but the server answers each of them. */
-    lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = 500});
+    lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = 1000});
     lk_client *next = open_client();
     lk_lock *locks[] = {handle_of(client, "c:deep"), handle_of(next, "c:deep")};
     for (int i = 0; i < DEEP; i++)

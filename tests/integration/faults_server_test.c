@@ -26,7 +26,7 @@ static lk_status open_as(const char *user, const test_server *of, lk_client **ou
 static void replica_cannot_be_opened(void **state) {
     (void)state;
     lk_client *client = NULL;
-    test_server *replica = start_server((const char *[]){"--replicaof", "127.0.0.1 1", NULL});
+    test_server *replica = start_server((const char *[]){"--replicaof", "127.0.0.1", "1", NULL});
     assert_status(open_as("", replica, &client), LK_UNAVAILABLE);
     assert_said("replica");
     assert_null(client);

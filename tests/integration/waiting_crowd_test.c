@@ -196,13 +196,13 @@ static int64_t waited_ms(lk_client *client, const char *name, const lk_lock *loc
 static void a_waiter_outlasts_its_own_liveness_and_keeps_its_place(void **state) {
     (void)state;
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "w:heart"), handle_leased(client, "w:heart", 300),
+    lk_lock *locks[] = {handle_of(client, "w:heart"), handle_leased(client, "w:heart", 1500),
                         handle_of(client, "w:heart")};
     taker waiters[2];
     assert_ok(lk_wrlock(locks[0]));
     taker_queue(&waiters[0], locks[1], LK_WRITE, client, "w:heart", 1);
     taker_queue(&waiters[1], locks[2], LK_WRITE, client, "w:heart", 2);
-    assert_eventually(waited_ms(client, "w:heart", locks[1]) >= 2000);
+    assert_eventually(waited_ms(client, "w:heart", locks[1]) >= 4000);
     assert_ok(lk_wrunlock(locks[0]));
     assert_true(is_holder(client, "w:heart", locks[1]));
     assert_ok(taker_join(&waiters[0]));

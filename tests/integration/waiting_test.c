@@ -85,7 +85,7 @@ static void readers_behind_a_writer_that_times_out_come_in(void **state) {
                         handle_of(client, "w:behind")};
     taker writer, reader;
     assert_ok(lk_rdlock(locks[0]));
-    taker_start(&writer, locks[1], LK_WRITE, 300);
+    taker_start(&writer, locks[1], LK_WRITE, 1500);
     assert_eventually(waiter_total(client, "w:behind") == 1);
     taker_start(&reader, locks[2], LK_READ, -1);
     assert_status(taker_join(&writer), LK_TIMEOUT);
