@@ -191,6 +191,7 @@ local function decide(request, hold, waiter)
 end
 
 -- Protected for the sake of its first write, which a full server refuses: nothing has changed then.
+lk.may_be_refused = true -- see store.lua
 local done, reply = pcall(lk.run, { 'handle', 'req', 'fence', 'mode', 'wait', 'lease_ms', 'policy',
     'floor', 'owner', 'group', 'who' }, decide)
 if not done then return lk.refused(reply) end

@@ -22,6 +22,7 @@
 --   gone             fields to delete
 --   heads            first handle and ticket of a queue, until it changes
 --   changed          whether there is anything to write
+--   expired_ms       when the key of a sole hold would have expired
 --   unsettled        whether somebody might have to be granted
 
 function lk.type_error(key)
@@ -46,6 +47,7 @@ function lk.open_sole(handle, text, due)
     end
     lock.write_holds = hold.writes > 0 and 1 or 0
     lock.phase = hold.writes > 0 and 'write' or 'read'
+    lk.expired_ms = lk.expires_ms()
 end
 
 -- Returns the error if a key holds something else. Nothing has been changed then. `may_queue`: the
@@ -59,7 +61,7 @@ function lk.open(at, handle, owner, group, may_queue)
         'g:' .. group)
     if v.err then return lk.type_error(key) end
     lk.holds, lk.waiters, lk.counts, lk.recounted = {}, {}, {}, {}
-    lk.gone, lk.heads, lk.changed, lk.unsettled = {}, {}, false, false
+    lk.gone, lk.heads, lk.changed, lk.unsettled, lk.expired_ms = {}, {}, false, false, nil
     local was = {
         fence = tonumber(v[1]), policy = v[2] or nil, mark = tonumber(v[5]),
         mark_until = tonumber(v[6]), group = v[7] or nil, phase = v[8] or nil,

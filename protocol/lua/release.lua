@@ -76,12 +76,8 @@ local function hand_over(v, mode)
         watch = table.concat({ 'watch', next, string.match(texts[2], '^write %d+ %d+ (%d+)'), '0',
             now, math.ceil((math.min(due, -waiters[2]) - lk.now) / 1000), '0' }, ' ')
     end
-    local at = string.format('%.0f', math.ceil((latest + 3600000000) / 1000))
-    redis.call('PEXPIREAT', key, at)
-    redis.call('PEXPIREAT', due_key, at)
     local hold = table.concat({ '0 1', fence, fence, req, 'a', req, '1', now, rest }, ' ')
     if next then
-        redis.call('PEXPIREAT', queue, at)
         redis.call('HDEL', key, 'h:' .. handle, 'w:' .. heir, 'o:' .. handle)
         redis.call('HSET', key, 'fence', fence, 'o:' .. heir, '1', 'h:' .. heir, hold,
             'writer_waiters', waiting)
@@ -89,6 +85,10 @@ local function hand_over(v, mode)
         redis.call('HDEL', key, 'h:' .. handle, 'w:' .. heir, 'o:' .. handle, 'writer_waiters')
         redis.call('HSET', key, 'fence', fence, 'o:' .. heir, '1', 'h:' .. heir, hold)
     end
+    local at = string.format('%.0f', math.ceil((latest + 3600000000) / 1000))
+    redis.call('PEXPIREAT', key, at)
+    redis.call('PEXPIREAT', due_key, at)
+    if next then redis.call('PEXPIREAT', queue, at) end
     -- Protected, as in store.lua.
     local channel = string.match(key, '^[^{}]+:')
     local client = string.sub(heir, 1, 32)

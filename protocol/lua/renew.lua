@@ -5,6 +5,7 @@
 --       granted fence ms flags · not-held · error text
 --@include lk.lua
 --@include clock.lua
+--@include full.lua
 
 -- The short ways: good arguments, a hold, and nothing of its lock has run out. What they do not
 -- answer goes the long way, whose functions cost more than all of this, and are made when they are
@@ -41,8 +42,9 @@ local function renew_sole(key, handle, v, counts, lease)
     if v[3] ~= handle or due <= lk.now then return end
     if lk.now + lease > due then
         due = lk.now + lease
-        redis.call('PEXPIREAT', key, expiry(due, not string.find(counts, ' 0$')))
+        lk.insist(key)
         redis.call('HSET', key, 'due', string.format('%.0f', due))
+        redis.call('PEXPIREAT', key, expiry(due, not string.find(counts, ' 0$')))
     end
     return { 'lease', math.floor((due - lk.now) / 1000) }
 end
@@ -54,7 +56,7 @@ local function renew_among_others(at, key, handle, v, lease)
     local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now, now, 'LIMIT', '0', '1')
     if run_out.err or run_out[1] then return end
     local member = 'h:' .. handle
-    redis.call('HDEL', key, '') -- so that a full server takes the rest (SPEC 11.3)
+    lk.insist(key)
     redis.call('ZADD', due_key, 'GT', string.format('%.0f', lk.now + lease), member)
     local due = tonumber(redis.call('ZSCORE', due_key, member))
     local before, after = string.match(v[1], '^(%d+ %d+ %d+ %d+ %d+ %a %d+ )1( .*)$')
@@ -109,8 +111,7 @@ local function make_long_way()
         local entry = lk.read_arguments(tonumber(ARGV[at + 1]) == 0 and OF_WAITER or OF_HOLD, at)
         local wrong = lk.fault or lk.open(at, entry.handle, entry.handle, '')
         if wrong then return { 'error', wrong } end
-        -- A full server refuses ZADD, unless something that it allows was written before. SPEC 11.3.
-        if lk.lock.shape == 'full' then redis.call('HDEL', lk.key, '') end
+        if lk.lock.shape == 'full' then lk.insist(lk.key) end
         lk.begin()
         local hold, waiter = lk.hold_of(entry.handle), lk.waiter_of(entry.handle)
         local reply, told

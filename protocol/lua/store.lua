@@ -78,13 +78,12 @@ function lk.store()
             put(field, count > 0 and count or nil)
         end
     end
-    -- What a full server allows (PEXPIREAT, HDEL) comes first; after it the rest is allowed too.
-    -- SPEC 11.3.
-    local at = lk.expires_ms()
-    if was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    if #gone == 0 and #words > 0 and not lk.may_be_refused then lk.insist(lk.key) end
     lk.call_with('HDEL', gone)
     lk.call_with('HSET', words)
-    if not was.fence then redis.call('PEXPIREAT', lk.key, at) end
+    -- Last of all: an instant that is past by now, because the server stood still, deletes the key.
+    local at = lk.expires_ms()
+    if at ~= lk.expired_ms then redis.call('PEXPIREAT', lk.key, at) end
     if full then
         redis.call('PEXPIREAT', lk.due_key, at)
         if lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end

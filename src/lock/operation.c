@@ -73,11 +73,27 @@ static void remove_from_list(lki_operation **first, const lki_operation *op) {
     }
 }
 
-void lki_operation_put_first(lki_operation *op) {
-    lk_lock *lock = op->lock;
-    remove_from_list(&lock->pending, op);
-    op->next = lock->pending;
-    lock->pending = op;
+/*
+ * What its caller counts as done goes before all that somebody still waits for: a later acquire
+ * would replace the hold, and might get the same fence, and then be undone in its place. Among
+ * each other they keep their order: what a downgrade left is given back after the downgrade.
+ */
+static lki_operation **place_of(const lki_operation *op) {
+    lki_operation **at = &op->lock->pending;
+    while (*at && ((*at)->reported || !op->reported))
+        at = &(*at)->next;
+    return at;
+}
+
+static void put_into_list(lki_operation *op) {
+    lki_operation **at = place_of(op);
+    op->next = *at;
+    *at = op;
+}
+
+void lki_operation_put_ahead(lki_operation *op) {
+    remove_from_list(&op->lock->pending, op);
+    put_into_list(op);
 }
 
 void lki_operation_over(lki_operation *op) {
@@ -98,17 +114,9 @@ void lki_operation_over(lki_operation *op) {
     lki_operation_release(op);
 }
 
-/*
- * What takes something back goes before all that came after what it undoes: a later acquire would
- * replace the hold, and might get the same fence, and then be undone in its place.
- */
 void lki_operation_begin(lki_operation *op) {
     lk_lock *lock = op->lock;
-    lki_operation **at = &lock->pending;
-    while (*at && op->kind != LKI_DO_UNDO)
-        at = &(*at)->next;
-    op->next = *at;
-    *at = op;
+    put_into_list(op);
     lki_operation_retain(op);
     lock->client->operations++;
     op->silent_since_us = lki_now_us();

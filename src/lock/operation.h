@@ -69,7 +69,7 @@ lki_operation *lki_operation_new(lk_lock *, lki_kind, lk_mode);
 void lki_operation_retain(lki_operation *);
 void lki_operation_release(lki_operation *);
 
-/* Appends it to the handle's list, and begins what can begin. */
+/* Puts it into the handle's list, and begins what can begin. */
 void lki_operation_begin(lki_operation *);
 
 /* Blocks the calling thread until it is reported; lets go of the monitor. */
@@ -108,14 +108,14 @@ bool lki_renew_check(lki_operation *);
 /* An acquire was granted at from_us or later; claimed: its lease is set already. */
 void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, bool claimed);
 
-/* Gives it back for nobody, before all that is pending. False: out of memory. */
+/* Gives it back for nobody, before all that somebody waits for. False: out of memory. */
 bool lki_undo(lk_lock *, lk_mode, uint64_t fence);
 void lki_acquire_cancelled(lki_request *, const redisReply *); /* completes `cancel` */
 void lki_acquire_send_cancel(lki_operation *);
 
 /* The caller's time is up while the outcome is unknown: it is told, and the rest is settled. */
 void lki_operation_abandon(lki_operation *, lk_status);
-void lki_operation_put_first(lki_operation *); /* of what is pending, where it stands already */
+void lki_operation_put_ahead(lki_operation *); /* of what is pending and not yet reported */
 void lki_operation_given_up(lki_operation *);  /* a release or downgrade: done for its caller */
 
 #endif

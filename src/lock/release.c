@@ -129,7 +129,7 @@ void lki_operation_given_up(lki_operation *op) {
     }
     if (op->state == LKI_PENDING) {
         op->fence = lock->fence;
-        lki_operation_put_first(op);
+        lki_operation_put_ahead(op);
     }
     if (op->kind == LKI_DO_CONVERT) {
         turn_write_into_read(lock);

@@ -172,8 +172,7 @@ static void nobody_is_beside_a_writer_and_nothing_is_left_whatever_the_network_d
     worker workers[WORKERS];
     lk_client *clients[CLIENTS];
     print_message("the seed is %u\n", seed);
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
+    net = start_proxy();
     for (size_t i = 0; i < CLIENTS; i++)
         clients[i] = open_client(proxy_socket(net), HASTY_MS);
     for (size_t i = 0; i < WORKERS; i++) {

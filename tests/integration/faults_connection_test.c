@@ -6,35 +6,12 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
-
-static proxy *net;        /* between `client` and the server */
-static lk_client *client; /* suffers */
-static lk_client *other;  /* does not */
-
-static int setup(void **state) {
-    empty_server(state);
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
-    client = open_client(proxy_socket(net), PATIENT_MS);
-    other = open_client(test_server_socket(server), PATIENT_MS);
-    teach_scripts(client, eye);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    lk_close(client);
-    lk_close(other);
-    proxy_stop(net);
-    return 0;
-}
+#include "faults_proxied.h"
 
 /* ------------------------------------------------------------------------------ one call, cut */
 
 static void acquire_cut_before_its_answer_holds_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_int_equal(proxy_cuts(net), 1);
@@ -43,24 +20,20 @@ static void acquire_cut_before_its_answer_holds_once(void **state) {
     assert_int_equal(seen.writes, 1);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void acquire_cut_before_it_reached_the_server_holds_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     proxy_cut_before_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_rdlock(lock), LK_OK);
     assert_int_equal(proxy_cuts(net), 1);
     assert_int_equal(look_at(other, "a").reads, 1);
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void reentry_cut_before_its_answer_is_counted_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_wrlock(lock), LK_OK);
@@ -69,12 +42,10 @@ static void reentry_cut_before_its_answer_is_counted_once(void **state) {
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void try_cut_before_its_answer_is_busy_and_leaves_nothing(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
     assert_status(lk_wrlock(holder), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_trywrlock(lock), LK_BUSY);
@@ -82,36 +53,29 @@ static void try_cut_before_its_answer_is_busy_and_leaves_nothing(void **state) {
     assert_int_equal(look_at(other, "a").waiters, 0);
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(holder);
 }
 
 static void release_cut_before_its_answer_is_done(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_int_equal(proxy_cuts(net), 1);
     assert_true(is_empty(eye));
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
-    lk_lock_free(lock);
 }
 
 static void release_cut_before_it_reached_the_server_is_done(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     proxy_cut_before_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_int_equal(proxy_cuts(net), 1);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void nested_release_cut_before_its_answer_is_counted_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     for (int i = 0; i < 3; i++)
         assert_status(lk_rdlock(lock), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
@@ -121,12 +85,10 @@ static void nested_release_cut_before_its_answer_is_counted_once(void **state) {
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void downgrade_cut_before_its_answer_is_done_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrlock(lock), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
@@ -138,40 +100,39 @@ static void downgrade_cut_before_its_answer_is_done_once(void **state) {
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void renewal_by_hand_cut_before_its_answer_is_done(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 20000);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_lock *leased = new_lock(client, "a", 20000);
+    assert_status(lk_wrlock(leased), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
-    assert_status(lk_renew(lock, 3600000), LK_OK);
+    assert_status(lk_renew(leased, 3600000), LK_OK);
     assert_int_equal(proxy_cuts(net), 1);
-    assert_true(lk_remaining_ms(lock) > 20000);
+    assert_true(lk_remaining_ms(leased) > 20000);
     assert_true(look_at(other, "a").left_ms > 20000);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
+    assert_status(lk_wrunlock(leased), LK_OK);
+    lk_lock_free(leased);
 }
 
 static void automatic_renewals_that_are_cut_again_and_again_keep_the_hold(void **state) {
     (void)state;
     enum { LEASE_MS = 3000 };
     atomic_int losses = 0;
-    lk_lock *lock = new_watched_lock(client, "a", LEASE_MS, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
-    uint64_t fence = lk_fence(lock);
+    lk_lock *watched = new_watched_lock(client, "a", LEASE_MS, &losses);
+    assert_status(lk_wrlock(watched), LK_OK);
+    uint64_t fence = lk_fence(watched);
     for (size_t i = 1; i <= 3; i++) {
         proxy_cut_after_request(net, PROXY_COMMANDS, 1);
         eventually(proxy_cuts(net) == i);
     }
-    eventually(lk_remaining_ms(lock) > LEASE_MS / 2);
-    assert_true(lk_valid(lock));
-    assert_int_equal(lk_fence(lock), fence);
+    eventually(lk_remaining_ms(watched) > LEASE_MS / 2);
+    assert_true(lk_valid(watched));
+    assert_int_equal(lk_fence(watched), fence);
     assert_int_equal(atomic_load(&losses), 0);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_status(lk_wrunlock(watched), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
+    lk_lock_free(watched);
 }
 
 static void inspect_cut_before_its_answer_is_asked_again(void **state) {
@@ -183,74 +144,50 @@ static void inspect_cut_before_its_answer_is_asked_again(void **state) {
 
 static void force_cut_before_its_answer_is_not_done_twice(void **state) {
     (void)state;
-    lk_lock *holder = new_lock(other, "a", 0);
     assert_status(lk_rdlock(holder), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_force_release(client, "a", NULL), LK_UNAVAILABLE);
     assert_said("not known");
     assert_int_equal(proxy_cuts(net), 1);
     assert_true(is_empty(eye));
-    lk_lock_free(holder);
 }
 
-/* ------------------------------------------------------------------------------ ends of waits, cut
- */
+/* ------------------------------------------------------------------------ ends of waits, cut */
 
 /* The first request of a wait is its acquire, the second its cancel. */
-static void timeout_whose_cancel_is_cut_leaves_nothing(void **state) {
-    (void)state;
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
+static void time_out_while_cut(void (*cut_request)(proxy *, proxy_kinds, size_t)) {
     assert_status(lk_wrlock(holder), LK_OK);
-    proxy_cut_after_request(net, PROXY_COMMANDS, 2);
+    cut_request(net, PROXY_COMMANDS, 2);
     lk_status status = lk_timedwrlock(lock, 100);
     assert_true(status == LK_TIMEOUT || status == LK_UNAVAILABLE);
     assert_int_equal(proxy_cuts(net), 1);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
+    expect_no_waiter();
+}
+
+static void timeout_whose_cancel_is_cut_leaves_nothing(void **state) {
+    (void)state;
+    time_out_while_cut(proxy_cut_after_request);
     assert_status(lk_wrlock(lock), LK_OK); /* the handle is as good as new */
     assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(holder);
 }
 
 static void timeout_whose_cancel_does_not_reach_the_server_leaves_nothing(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
-    assert_status(lk_wrlock(holder), LK_OK);
-    proxy_cut_before_request(net, PROXY_COMMANDS, 2);
-    lk_status status = lk_timedwrlock(lock, 100);
-    assert_true(status == LK_TIMEOUT || status == LK_UNAVAILABLE);
-    assert_int_equal(proxy_cuts(net), 1);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(holder);
+    time_out_while_cut(proxy_cut_before_request);
 }
 
 static void cancel_that_is_cut_leaves_nothing(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
-    call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, lock);
-    eventually(look_at(other, "a").waiters == 1);
+    wait_behind_holder();
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_cancel(lock), LK_OK);
     assert_call(&waiting, LK_CANCELED);
     assert_int_equal(proxy_cuts(net), 1);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(holder);
+    expect_no_waiter();
 }
 
 static void waiting_acquire_cut_before_its_answer_waits_once(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
-    call waiting;
     assert_status(lk_wrlock(holder), LK_OK);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     begin_call(&waiting, lk_wrlock, lock);
@@ -261,8 +198,6 @@ static void waiting_acquire_cut_before_its_answer_waits_once(void **state) {
     assert_int_equal(look_at(other, "a").writes, 1);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(holder);
 }
 
 /* ------------------------------------------------------------------------------ all cut */
@@ -274,7 +209,6 @@ static void kill_all(void) {
 
 static void client_whose_connections_were_killed_while_idle_works(void **state) {
     (void)state;
-    lk_lock *lock = new_lock(client, "a", 0);
     kill_all();
     assert_status(lk_wrlock(lock), LK_OK);
     kill_all();
@@ -282,39 +216,35 @@ static void client_whose_connections_were_killed_while_idle_works(void **state) 
     kill_all();
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
 }
 
 static void hold_stays_and_is_renewed_as_soon_as_the_server_is_reached_again(void **state) {
     (void)state;
     enum { LEASE_MS = 3600000 }; /* by itself it would be renewed in twenty minutes */
     atomic_int losses = 0;
-    fake_server *fake = fake_server_start(test_server_socket(server));
-    lk_client *holder = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = new_watched_lock(holder, "a", LEASE_MS, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
+    fake_server *fake = start_fake();
+    lk_client *through = open_client(fake_server_socket(fake), PATIENT_MS);
+    lk_lock *watched = new_watched_lock(through, "a", LEASE_MS, &losses);
+    assert_status(lk_wrlock(watched), LK_OK);
     size_t count = fake_server_count(fake, "EVALSHA * 4 lk:{a}");
     kill_all();
-    assert_true(lk_valid(lock));
-    assert_int_equal(look_at(holder, "b").holders, 0); /* somebody notices, and connects again */
+    assert_true(lk_valid(watched));
+    assert_int_equal(look_at(through, "b").holders, 0); /* somebody notices, and connects again */
     assert_true(fake_server_wait_for(fake, "EVALSHA * 4 lk:{a}", count + 1, LONG_MS));
-    assert_true(lk_valid(lock));
+    assert_true(lk_valid(watched));
     assert_int_equal(look_at(other, "a").writes, 1);
     assert_int_equal(atomic_load(&losses), 0);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(holder);
+    assert_status(lk_wrunlock(watched), LK_OK);
+    lk_lock_free(watched);
+    lk_close(through);
     fake_server_stop(fake);
 }
 
 static void waiter_keeps_its_place_while_its_connections_are_cut(void **state) {
     (void)state;
-    lk_lock *holder = new_lock(other, "a", 0), *first = new_lock(client, "a", 0);
     lk_lock *second = new_lock(other, "a", 0);
-    call first_waits, second_waits;
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&first_waits, lk_wrlock, first);
-    eventually(look_at(other, "a").waiters == 1);
+    call second_waits;
+    wait_behind_holder();
     begin_call(&second_waits, lk_wrlock, second);
     eventually(look_at(other, "a").waiters == 2);
     for (int i = 0; i < 3; i++) {
@@ -323,24 +253,19 @@ static void waiter_keeps_its_place_while_its_connections_are_cut(void **state) {
         eventually(look_at(other, "a").waiters == 2);
     }
     assert_status(lk_wrunlock(holder), LK_OK);
-    assert_call(&first_waits, LK_OK);
+    assert_call(&waiting, LK_OK);
     assert_false(atomic_load(&second_waits.over));
-    assert_status(lk_wrunlock(first), LK_OK);
+    assert_status(lk_wrunlock(lock), LK_OK);
     assert_call(&second_waits, LK_OK);
     assert_status(lk_wrunlock(second), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(holder);
-    lk_lock_free(first);
     lk_lock_free(second);
 }
 
 /* The time in which a grant is learnt that was published while nobody listened. */
 static int64_t ms_until_a_missed_grant_is_known(void) {
-    lk_lock *holder = new_lock(other, "a", 0), *waiter = new_lock(client, "a", 0);
-    call waiting;
     assert_status(lk_rdlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(other, "a").waiters == 1);
+    begin_wait(&waiting, lock, other, "a");
     proxy_refuse(net, true);
     proxy_cut_all(net, PROXY_SUBSCRIPTIONS);
     eventually(ask(eye, "PUBSUB NUMPAT") == 0 && proxy_connections_now(net, PROXY_ALL) == 1);
@@ -350,9 +275,7 @@ static int64_t ms_until_a_missed_grant_is_known(void) {
     int64_t begun_ms = clock_ms();
     assert_call(&waiting, LK_OK);
     int64_t took_ms = clock_ms() - begun_ms;
-    assert_status(lk_wrunlock(waiter), LK_OK);
-    lk_lock_free(holder);
-    lk_lock_free(waiter);
+    assert_status(lk_wrunlock(lock), LK_OK);
     return took_ms;
 }
 

@@ -19,8 +19,7 @@ static atomic_int losses;
 static int setup(void **state) {
     empty_server(state);
     atomic_store(&losses, 0);
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
+    net = start_proxy();
     client = open_client(test_server_socket(server), PATIENT_MS);
     cut_off = open_client(proxy_socket(net), PATIENT_MS);
     teach_scripts(cut_off, eye);
@@ -269,8 +268,7 @@ static void upgrade_whose_reads_are_forced_away_is_lost(void **state) {
     call upgrading;
     assert_status(lk_rdlock(reader), LK_OK);
     assert_status(lk_rdlock(lock), LK_OK);
-    begin_call(&upgrading, lk_wrlock, lock);
-    eventually(look_at(client, "a").waiters == 1);
+    begin_wait(&upgrading, lock, client, "a");
     assert_status(lk_force_release(client, "a", lk_owner(lock)), LK_OK);
     assert_call(&upgrading, LK_LOST);
     expect_lost_once(lock);
@@ -289,8 +287,7 @@ static void upgrade_whose_reads_run_out_is_lost_and_leaves_nothing(void **state)
     call upgrading;
     assert_status(lk_rdlock(reader), LK_OK);
     assert_status(lk_rdlock(lock), LK_OK);
-    begin_call(&upgrading, lk_wrlock, lock);
-    eventually(look_at(client, "a").waiters == 1);
+    begin_wait(&upgrading, lock, client, "a");
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
     assert_call(&upgrading, LK_LOST);
     expect_lost_once(lock);
@@ -353,7 +350,7 @@ static void next_holder_is_told_that_a_writer_was_lost_until_one_ends_well(void 
 static void renewal_does_not_outlive_the_unlock(void **state) {
     (void)state;
     enum { SHORT_LEASE_MS = 600, RENEWALS = 5 };
-    fake_server *fake = fake_server_start(test_server_socket(server));
+    fake_server *fake = start_fake();
     lk_client *seen = open_client(fake_server_socket(fake), PATIENT_MS);
     lk_lock *lock = new_lock(seen, "a", SHORT_LEASE_MS),
             *kept = new_lock(seen, "b", SHORT_LEASE_MS);

@@ -6,22 +6,7 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
-
-static fake_server *fake; /* before the real one */
-
-static int setup(void **state) {
-    empty_server(state);
-    fake = fake_server_start(test_server_socket(server));
-    assert_non_null(fake);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    fake_server_stop(fake);
-    return 0;
-}
+#include "faults_faked.h"
 
 /* Readable, but no answer of a lock. */
 static const char *const nonsense[] = {
@@ -55,7 +40,7 @@ static void expect_nonsense(lk_status status, const char *what, size_t i) {
 }
 
 /* The client works afterwards, also this handle; and leaves nothing. */
-static void expect_sanity(lk_client *client, lk_lock *lock) {
+static void expect_sanity(void) {
     fake_server_forget(fake);
     while (lk_wrunlock(lock) != LK_NOT_HELD) {}
     while (lk_rdunlock(lock) != LK_NOT_HELD) {}
@@ -66,36 +51,30 @@ static void expect_sanity(lk_client *client, lk_lock *lock) {
     eventually(is_empty(eye));
 }
 
-static lk_status acquire_free(lk_client *client, lk_lock *lock) {
-    (void)client;
+static lk_status acquire_free(void) {
     return lk_wrlock(lock);
 }
 
-static lk_status release(lk_client *client, lk_lock *lock) {
-    (void)client;
+static lk_status release(void) {
     return lk_wrunlock(lock);
 }
 
-static lk_status renew(lk_client *client, lk_lock *lock) {
-    (void)client;
+static lk_status renew(void) {
     return lk_renew(lock, 0);
 }
 
-static lk_status downgrade(lk_client *client, lk_lock *lock) {
-    (void)client;
+static lk_status downgrade(void) {
     return lk_downgrade(lock);
 }
 
-static lk_status inspect(lk_client *client, lk_lock *lock) {
-    (void)lock;
+static lk_status inspect(void) {
     lk_info *info = NULL;
     lk_status status = lk_inspect(client, "a", &info);
     lk_info_free(info);
     return status;
 }
 
-static lk_status force(lk_client *client, lk_lock *lock) {
-    (void)lock;
+static lk_status force(void) {
     return lk_force_release(client, "a", "somebody");
 }
 
@@ -104,26 +83,22 @@ static bool hear_name(const char *name, void *arg) {
     return true;
 }
 
-static lk_status list(lk_client *client, lk_lock *lock) {
-    (void)lock;
+static lk_status list(void) {
     return lk_list(client, NULL, hear_name, NULL);
 }
 
-typedef lk_status operation(lk_client *, lk_lock *);
+typedef lk_status operation(void);
 
 static void meets_nonsense(operation *run, const char *what, bool held, const char *pattern) {
-    lk_client *client = open_client(fake_server_socket(fake), HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(HASTY_MS);
     teach_scripts(client, eye);
     for (size_t i = 0; i < NONSENSE; i++) {
         if (held)
             assert_status(lk_wrlock(lock), LK_OK);
         fake_server_on(fake, pattern, FAKE_FOREVER, nonsense[i]);
-        expect_nonsense(run(client, lock), what, i);
-        expect_sanity(client, lock);
+        expect_nonsense(run(), what, i);
+        expect_sanity();
     }
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 static void nonsense_for_an_acquire_is_told(void **state) {
@@ -163,52 +138,48 @@ static void nonsense_for_list_is_told(void **state) {
 
 static void nonsense_for_a_cancel_ends_the_wait(void **state) {
     (void)state;
-    lk_client *client = open_client(fake_server_socket(fake), HASTY_MS);
+    open_here(HASTY_MS);
     lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
     lk_lock *holder = new_lock(other, "a", 0);
     teach_scripts(client, eye);
     for (size_t i = 0; i < NONSENSE; i++) {
-        lk_lock *lock = new_lock(client, "a", 0);
-        call waiting;
+        lk_lock *waiter = new_lock(client, "a", 0);
         assert_status(lk_wrlock(holder), LK_OK);
-        begin_call(&waiting, lk_wrlock, lock);
-        eventually(look_at(other, "a").waiters == 1);
+        begin_wait(&waiting, waiter, other, "a");
         fake_server_on(fake, "EVALSHA", 1, nonsense[i]);
-        assert_status(lk_cancel(lock), LK_OK);
+        assert_status(lk_cancel(waiter), LK_OK);
         lk_status status = end_call(&waiting);
         assert_true(status == LK_INTERNAL || status == LK_UNAVAILABLE || status == LK_CANCELED);
         fake_server_forget(fake);
         assert_status(lk_wrunlock(holder), LK_OK);
         eventually(is_empty(eye)); /* what the server gave it meanwhile goes back (SPEC 10.11) */
-        lk_lock_free(lock);
+        lk_lock_free(waiter);
     }
     lk_lock_free(holder);
     lk_close(other);
-    lk_close(client);
 }
 
 static void nonsense_for_automatic_renewals_is_survived_until_the_lease_is_over(void **state) {
     (void)state;
     enum { LEASE_MS = 3000 };
     atomic_int losses = 0;
-    lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = new_watched_lock(client, "a", LEASE_MS, &losses);
+    open_here(PATIENT_MS);
+    lk_lock *watched = new_watched_lock(client, "a", LEASE_MS, &losses);
     teach_scripts(client, eye);
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_status(lk_wrlock(watched), LK_OK);
     size_t count = fake_server_count(fake, "EVALSHA");
     fake_server_on(fake, "EVALSHA", 1, nonsense[0]);
     fake_server_on(fake, "EVALSHA", 1, nonsense[NONSENSE - 1]);
     assert_true(fake_server_wait_for(fake, "EVALSHA", count + 4, LONG_MS));
-    assert_true(lk_valid(lock));
+    assert_true(lk_valid(watched));
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, nonsense[1]);
     eventually(atomic_load(&losses) == 1);
-    assert_false(lk_valid(lock));
-    assert_status(lk_wrunlock(lock), LK_LOST);
+    assert_false(lk_valid(watched));
+    assert_status(lk_wrunlock(watched), LK_LOST);
     fake_server_forget(fake);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_status(lk_wrlock(watched), LK_OK);
+    assert_status(lk_wrunlock(watched), LK_OK);
+    lk_lock_free(watched);
 }
 
 /* ------------------------------------------------------------------------------ no protocol */
@@ -224,8 +195,7 @@ enum { GARBAGE = sizeof garbage / sizeof *garbage };
 
 static void bytes_that_are_no_answer_once_are_asked_again(void **state) {
     (void)state;
-    lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
     teach_scripts(client, eye);
     for (size_t i = 0; i < GARBAGE; i++) {
         fake_server_on(fake, "EVALSHA", 1, garbage[i]);
@@ -238,34 +208,30 @@ static void bytes_that_are_no_answer_once_are_asked_again(void **state) {
         assert_status(lk_rdunlock(lock), LK_OK);
         assert_true(is_empty(eye));
     }
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 static void bytes_that_are_no_answer_for_ever_are_given_up(void **state) {
     (void)state;
-    lk_client *client = open_client(fake_server_socket(fake), HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(HASTY_MS);
     teach_scripts(client, eye);
     for (size_t i = 0; i < GARBAGE; i++) {
         fake_server_on(fake, "EVALSHA", FAKE_FOREVER, garbage[i]);
         expect_nonsense(lk_wrlock(lock), "acquire", i);
-        expect_nonsense(inspect(client, lock), "inspect", i);
+        expect_nonsense(inspect(), "inspect", i);
         fake_server_forget(fake);
         eventually(lk_trywrlock(lock) == LK_OK);
         assert_status(lk_wrunlock(lock), LK_OK);
         eventually(is_empty(eye));
     }
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 static void half_an_answer_is_no_answer(void **state) {
     (void)state;
-    lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = NULL;
+    open_here(PATIENT_MS);
+    lk_lock *manual = NULL;
     /* No renewal by the keeper after a reconnection: the half answer is for the call. */
-    assert_status(lk_lock_new(client, "a", &(lk_lock_options){.manual_renew = true}, &lock), LK_OK);
+    assert_status(lk_lock_new(client, "a", &(lk_lock_options){.manual_renew = true}, &manual),
+                  LK_OK);
     teach_scripts(client, eye);
     static struct {
         lk_status (*run)(lk_lock *);
@@ -279,37 +245,32 @@ static void half_an_answer_is_no_answer(void **state) {
         call running;
         size_t count = fake_server_count(fake, "EVALSHA");
         fake_server_on(fake, "EVALSHA", 1, steps[i].half);
-        begin_call(&running, steps[i].run, lock);
+        begin_call(&running, steps[i].run, manual);
         assert_true(fake_server_wait_for(fake, "EVALSHA", count + 1, LONG_MS));
         assert_false(atomic_load(&running.over));
         fake_server_drop_all(fake);
         assert_call(&running, LK_OK);
     }
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
+    lk_lock_free(manual);
 }
 
 static void answers_in_single_bytes_are_read(void **state) {
     (void)state;
     fake_server_do(fake, "", FAKE_FOREVER, FAKE_PIECES);
-    lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *waiter = new_lock(client, "a", 0);
-    call waiting;
+    open_here(PATIENT_MS);
+    lk_lock *waiter = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_renew(lock, 0), LK_OK);
     assert_int_equal(look_at(client, "a").writes, 1);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(client, "a").waiters == 1);
+    begin_wait(&waiting, waiter, client, "a");
     assert_status(lk_downgrade(lock), LK_OK);
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_call(&waiting, LK_OK);
     assert_status(lk_force_release(client, "a", NULL), LK_OK);
     eventually(!lk_valid(waiter));
     assert_status(lk_wrunlock(waiter), LK_LOST);
-    lk_lock_free(lock);
     lk_lock_free(waiter);
-    lk_close(client);
 }
 
 static void messages_that_make_no_sense_are_passed_over(void **state) {
@@ -318,25 +279,21 @@ static void messages_that_make_no_sense_are_passed_over(void **state) {
                                    " 1 1 1 1 1";
     static const char *const messages[] = {"", "granted", "granted \n\n watch", "lost x 1 2 3 4 5",
                                            stranger};
-    lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *holder = new_lock(client, "a", 0), *waiter = new_lock(client, "a", 0);
-    call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(client, "a").waiters == 1);
+    open_here(PATIENT_MS);
+    lk_lock *waiter = new_lock(client, "a", 0);
+    assert_status(lk_wrlock(lock), LK_OK);
+    begin_wait(&waiting, waiter, client, "a");
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         assert_int_equal(fake_server_publish(fake, "lk:x", messages[i]), 1);
     assert_int_equal(fake_server_send(fake, "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n:1\r\n"), 1);
     assert_int_equal(fake_server_send(fake, "*1\r\n$7\r\nmessage\r\n"), 1);
     assert_int_equal(fake_server_send(fake, "+what\r\n"), 1);
     assert_false(atomic_load(&waiting.over));
-    assert_true(lk_valid(holder));
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_true(lk_valid(lock));
+    assert_status(lk_wrunlock(lock), LK_OK);
     assert_call(&waiting, LK_OK);
     assert_status(lk_wrunlock(waiter), LK_OK);
-    lk_lock_free(holder);
     lk_lock_free(waiter);
-    lk_close(client);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -12,8 +12,7 @@ static proxy *net; /* before the server */
 
 static int setup(void **state) {
     empty_server(state);
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
+    net = start_proxy();
     return 0;
 }
 
@@ -29,16 +28,11 @@ static lk_client *open_here(int64_t command_timeout_ms) {
     return client;
 }
 
-static void take_server_away(void) {
-    proxy_refuse(net, true);
-    proxy_cut_all(net, PROXY_ALL);
-}
-
 /* ------------------------------------------------------------------------------ for a moment */
 
 static void is_waited_out_by(lk_status (*run)(lk_lock *), lk_lock *lock) {
     call running;
-    take_server_away();
+    take_server_away(net);
     size_t tried = proxy_connections_ever(net);
     begin_call(&running, run, lock);
     eventually(proxy_connections_ever(net) >= tried + 3);
@@ -80,7 +74,7 @@ static void attempts_to_connect_again_become_rarer(void **state) {
     lk_lock *lock = new_lock(client, "a", 0);
     call running;
     size_t before = proxy_connections_ever(net);
-    take_server_away();
+    take_server_away(net);
     begin_call(&running, lk_wrlock, lock);
     nap_ms(OUTAGE_MS); /* a slow machine tries less often still */
     size_t tried = proxy_connections_ever(net) - before;
@@ -100,7 +94,7 @@ static void calls_give_up_on_a_server_that_is_away_for_long(void **state) {
     lk_lock *lock = new_lock(client, "a", 0), *held = new_lock(client, "b", 0);
     lk_info *info = NULL;
     assert_status(lk_wrlock(held), LK_OK);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_status(lk_trywrlock(lock), LK_UNAVAILABLE);
     assert_status(lk_renew(held, 0), LK_UNAVAILABLE);
@@ -123,7 +117,7 @@ static void timed_wait_that_ends_while_the_server_is_away_is_unavailable(void **
     (void)state;
     lk_client *client = open_here(PATIENT_MS);
     lk_lock *lock = new_lock(client, "a", 0);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_timedwrlock(lock, 100), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     proxy_refuse(net, false);
@@ -148,7 +142,7 @@ timed_wait_in_the_queue_that_ends_while_the_server_is_away_is_unavailable(void *
     assert_status(lk_wrlock(holder), LK_OK);
     begin_call(&waiting, wait_a_second, lock);
     eventually(look_at(other, "a").waiters == 1 || atomic_load(&waiting.over));
-    take_server_away();
+    take_server_away(net);
     assert_call(&waiting, LK_UNAVAILABLE);
     proxy_refuse(net, false);
     eventually(look_at(other, "a").waiters == 0); /* taken back, long before its liveness ends */
@@ -165,7 +159,7 @@ static void unlock_while_the_server_is_away_is_done_when_it_is_back(void **state
     lk_client *client = open_here(HASTY_MS);
     lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
@@ -184,7 +178,7 @@ static void nested_unlocks_while_the_server_is_away_are_all_done_when_it_is_back
     lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrlock(lock), LK_OK);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_true(lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
@@ -204,7 +198,7 @@ static void downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_bac
     lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
     lk_lock *lock = new_lock(client, "a", 0);
     assert_status(lk_wrlock(lock), LK_OK);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_downgrade(lock), LK_UNAVAILABLE);
     assert_true(lk_valid(lock));
     proxy_refuse(net, false);
@@ -224,7 +218,7 @@ static void close_does_not_wait_for_a_server_that_is_away(void **state) {
     lk_lock *lock = new_lock(client, "a", 0), *freed = new_lock(client, "b", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrlock(freed), LK_OK);
-    take_server_away();
+    take_server_away(net);
     lk_lock_free(freed);
     lk_close(client);
     lk_lock_free(lock);
@@ -280,7 +274,7 @@ static void acquire_that_comes_late_holds_nothing(void **state) {
 
 static void request_of_an_earlier_connection_is_ended_before_another_is_made(void **state) {
     (void)state;
-    fake_server *fake = fake_server_start(test_server_socket(server));
+    fake_server *fake = start_fake();
     lk_client *client = open_client(fake_server_socket(fake), HASTY_MS);
     lk_lock *lock = new_lock(client, "a", 0);
     teach_scripts(client, eye);
@@ -337,8 +331,7 @@ static void slow_network_is_no_fault(void **state) {
     call waiting;
     proxy_delay(net, PROXY_ALL, PROXY_BOTH, 50);
     assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, lock);
-    eventually(look_at(other, "a").waiters == 1);
+    begin_wait(&waiting, lock, other, "a");
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_call(&waiting, LK_OK);
     assert_true(lk_valid(lock));

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
+#include "faults_faked.h"
 
 #define NOSCRIPT "-NOSCRIPT No matching script. Please use EVAL.\r\n"
 #define LOADING "-LOADING Redis is loading the dataset in memory\r\n"
@@ -14,46 +14,28 @@
     "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN " \
     "NOSAVE.\r\n"
 
-static fake_server *fake; /* before the real one */
-
-static int setup(void **state) {
-    empty_server(state);
+static int setup_without_scripts(void **state) {
     ask(eye, "SCRIPT FLUSH");
-    fake = fake_server_start(test_server_socket(server));
-    assert_non_null(fake);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    fake_server_stop(fake);
-    return 0;
-}
-
-static lk_client *open_here(int64_t command_timeout_ms) {
-    return open_client(fake_server_socket(fake), command_timeout_ms);
+    return setup(state);
 }
 
 /* ------------------------------------------------------------------------------ NOSCRIPT */
 
 static void script_that_the_server_lacks_is_sent_as_text(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
     fake_server_on(fake, "EVALSHA", 1, NOSCRIPT);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_int_equal(fake_server_count(fake, "EVAL"), 1);
     assert_int_equal(look_at(client, "a").writes, 1);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 static void server_that_forgets_scripts_all_the_time_serves_every_operation(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *other = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
+    lk_lock *other = new_lock(client, "a", 0);
     make_it_listen(client, eye);
     ask(eye, "SCRIPT FLUSH");
     assert_status(lk_wrlock(lock), LK_OK);
@@ -74,52 +56,44 @@ static void server_that_forgets_scripts_all_the_time_serves_every_operation(void
     ask(eye, "SCRIPT FLUSH");
     assert_status(lk_force_release(client, "a", lk_owner(lock)), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
     lk_lock_free(other);
-    lk_close(client);
 }
 
 static void scripts_forgotten_while_a_call_waits_are_sent_again_to_cancel_it(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *holder = new_lock(client, "a", 0), *waiter = new_lock(client, "a", 0);
-    call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(client, "a").waiters == 1);
+    open_here(PATIENT_MS);
+    lk_lock *waiter = new_lock(client, "a", 0);
+    assert_status(lk_wrlock(lock), LK_OK);
+    begin_wait(&waiting, waiter, client, "a");
     ask(eye, "SCRIPT FLUSH");
     assert_status(lk_cancel(waiter), LK_OK);
     assert_call(&waiting, LK_CANCELED);
     assert_int_equal(look_at(client, "a").waiters, 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    lk_lock_free(holder);
+    assert_status(lk_wrunlock(lock), LK_OK);
     lk_lock_free(waiter);
-    lk_close(client);
 }
 
 static void automatic_renewal_goes_on_when_its_script_is_forgotten(void **state) {
     (void)state;
     enum { LEASE_MS = 3000 };
     atomic_int losses = 0;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_watched_lock(client, "a", LEASE_MS, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
+    open_here(PATIENT_MS);
+    lk_lock *watched = new_watched_lock(client, "a", LEASE_MS, &losses);
+    assert_status(lk_wrlock(watched), LK_OK);
     for (int i = 0; i < 3; i++) {
         size_t texts = fake_server_count(fake, "EVAL");
         ask(eye, "SCRIPT FLUSH");
         assert_true(fake_server_wait_for(fake, "EVAL", texts + 1, LONG_MS));
     }
-    assert_true(lk_valid(lock));
+    assert_true(lk_valid(watched));
     assert_int_equal(atomic_load(&losses), 0);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_status(lk_wrunlock(watched), LK_OK);
+    lk_lock_free(watched);
 }
 
 static void server_that_knows_no_script_even_by_its_text_is_given_up(void **state) {
     (void)state;
-    lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(HASTY_MS);
     lk_info *info = NULL;
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, NOSCRIPT);
     fake_server_on(fake, "EVAL", FAKE_FOREVER, NOSCRIPT);
@@ -131,16 +105,13 @@ static void server_that_knows_no_script_even_by_its_text_is_given_up(void **stat
     fake_server_forget(fake);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ not now */
 
 static void serves_after_a_while(const char *reply) {
     enum { TIMES = 3 };
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
     fake_server_on(fake, "EVALSHA", TIMES, reply);
     assert_status(lk_wrlock(lock), LK_OK);
     fake_server_on(fake, "EVALSHA", TIMES, reply);
@@ -152,40 +123,36 @@ static void serves_after_a_while(const char *reply) {
     fake_server_on(fake, "EVALSHA", TIMES, reply);
     assert_status(lk_rdunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* Acquire, renew, inspect, force and unlock all give up; `words` are said by each. */
 static void is_given_up(const char *reply, const char *words) {
-    lk_client *client = open_here(HASTY_MS);
-    lk_lock *held = new_lock(client, "a", 0), *lock = new_lock(client, "b", 0);
+    open_here(HASTY_MS);
+    lk_lock *wanted = new_lock(client, "b", 0);
     lk_info *info = NULL;
-    assert_status(lk_wrlock(held), LK_OK);
+    assert_status(lk_wrlock(lock), LK_OK);
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, reply);
     fake_server_on(fake, "EVAL", FAKE_FOREVER, reply);
-    assert_status(lk_trywrlock(lock), LK_UNAVAILABLE);
+    assert_status(lk_trywrlock(wanted), LK_UNAVAILABLE);
     assert_said(words);
-    assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
+    assert_status(lk_wrlock(wanted), LK_UNAVAILABLE);
     assert_said(words);
-    assert_status(lk_renew(held, 0), LK_UNAVAILABLE);
+    assert_status(lk_renew(lock, 0), LK_UNAVAILABLE);
     assert_said(words);
     assert_status(lk_inspect(client, "a", &info), LK_UNAVAILABLE);
     assert_said(words);
     assert_status(lk_force_release(client, "a", NULL), LK_UNAVAILABLE);
     assert_said(words);
-    assert_status(lk_wrunlock(held), LK_UNAVAILABLE);
+    assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_said(words);
-    assert_false(lk_valid(held));
-    assert_status(lk_wrunlock(held), LK_NOT_HELD);
+    assert_false(lk_valid(lock));
+    assert_status(lk_wrunlock(lock), LK_NOT_HELD);
 
     fake_server_forget(fake);
     eventually(is_empty(eye)); /* the unlock is done when it can be */
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(held);
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_status(lk_wrlock(wanted), LK_OK);
+    assert_status(lk_wrunlock(wanted), LK_OK);
+    lk_lock_free(wanted);
 }
 
 static void loading_server_is_waited_for(void **state) {
@@ -210,33 +177,30 @@ static void server_that_is_busy_for_too_long_is_unavailable_and_said_to_be_busy(
 
 static void server_that_is_loading_cannot_be_opened(void **state) {
     (void)state;
-    lk_client *client = NULL;
+    lk_client *opened = NULL;
     char *url = test_print("unix://%s", fake_server_socket(fake));
     fake_server_on(fake, "", FAKE_FOREVER, LOADING);
-    assert_status(lk_open(url, NULL, &client), LK_UNAVAILABLE);
+    assert_status(lk_open(url, NULL, &opened), LK_UNAVAILABLE);
     assert_said("loading");
-    assert_null(client);
+    assert_null(opened);
     free(url);
 }
 
 static void server_that_is_loading_when_connected_again_is_waited_for(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
     assert_status(lk_wrlock(lock), LK_OK);
     fake_server_on(fake, "PING", 3, LOADING);
     fake_server_drop_all(fake);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ refusals */
 
 static void refused_with(const char *reply, lk_status status, const char *words) {
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *held = new_lock(client, "b", 0);
+    open_here(PATIENT_MS);
+    lk_lock *held = new_lock(client, "b", 0);
     lk_info *info = NULL;
     assert_status(lk_wrlock(held), LK_OK);
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, reply);
@@ -259,9 +223,7 @@ static void refused_with(const char *reply, lk_status status, const char *words)
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
     assert_true(is_empty(eye));
-    lk_lock_free(lock);
     lk_lock_free(held);
-    lk_close(client);
 }
 
 static void replica_is_unavailable_and_said_to_be_one(void **state) {
@@ -307,8 +269,7 @@ static void error_that_nobody_knows_is_internal_and_quoted(void **state) {
 
 static void unlock_that_is_refused_for_now_is_done_later(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
     assert_status(lk_wrlock(lock), LK_OK);
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER,
                    "-READONLY You can't write against a read only replica.\r\n");
@@ -319,8 +280,6 @@ static void unlock_that_is_refused_for_now_is_done_later(void **state) {
     eventually(is_empty(eye));
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ a floor */
@@ -328,8 +287,8 @@ static void unlock_that_is_refused_for_now_is_done_later(void **state) {
 static void
 server_whose_clock_was_set_back_by_days_is_unavailable_and_its_clock_named(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
-    lk_lock *seer = new_lock(client, "seen", 0), *lock = new_lock(client, "a", 0);
+    open_here(PATIENT_MS);
+    lk_lock *seer = new_lock(client, "seen", 0);
     long long later_us = ((long long)time(NULL) + 3 * 86400) * 1000000;
     char *granted =
         test_print("*5\r\n$7\r\ngranted\r\n:%lld\r\n:%lld\r\n:30000\r\n:0\r\n", later_us, later_us);
@@ -344,11 +303,9 @@ server_whose_clock_was_set_back_by_days_is_unavailable_and_its_clock_named(void 
     free(granted);
     free(released);
     lk_lock_free(seer);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_without_scripts, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -107,8 +107,7 @@ static void waiters_survive_a_server_that_keeps_its_data(void **state) {
     lk_lock *holder = new_lock(client, "a", 0), *waiter = new_lock(client, "a", 0);
     call waiting;
     assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(client, "a").waiters == 1);
+    begin_wait(&waiting, waiter, client, "a");
     site_kill(&place);
     site_start(&place);
     eventually(look_at(client, "a").waiters == 1);
@@ -132,8 +131,7 @@ static void holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again(void
     call waiting;
     assert_status(lk_wrlock(holder), LK_OK);
     uint64_t fence = lk_fence(holder);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(other, "a").waiters == 1);
+    begin_wait(&waiting, waiter, other, "a");
     site_kill(&place);
     site_start(&place);
     assert_call(&waiting, LK_OK);
@@ -238,7 +236,7 @@ static void threads_stay_apart_while_connections_are_cut_at_random(void **state)
     worker workers[WORKERS] = {0};
     lk_client *clients[CLIENTS];
     unsigned seed = 20;
-    proxy *net = proxy_start(test_server_socket(server));
+    proxy *net = start_proxy();
     for (size_t i = 0; i < CLIENTS; i++)
         clients[i] = open_client(proxy_socket(net), PATIENT_MS);
     for (size_t i = 0; i < WORKERS; i++) {

@@ -89,8 +89,7 @@ static void waiter_is_handed_the_lock_of_a_full_server(void **state) {
     call waiting;
     teach_scripts(client, eye);
     assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(client, "a").waiters == 1);
+    begin_wait(&waiting, waiter, client, "a");
     ask(eye, "CONFIG SET maxmemory 1");
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_call(&waiting, LK_OK);
@@ -107,7 +106,7 @@ static void waiter_is_handed_the_lock_of_a_full_server(void **state) {
 static void server_held_up_by_a_long_script_is_waited_for(void **state) {
     (void)state;
     enum { TRIES = 3 };
-    fake_server *fake = fake_server_start(test_server_socket(server));
+    fake_server *fake = start_fake();
     lk_client *client = open_client(fake_server_socket(fake), PATIENT_MS);
     lk_lock *lock = new_lock(client, "a", 0);
     redisContext *culprit = look_into(server);

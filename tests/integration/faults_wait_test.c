@@ -6,56 +6,7 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
-
-static proxy *net;             /* between `client` and the server */
-static lk_client *client;      /* suffers */
-static lk_client *other;       /* does not */
-static lk_lock *lock, *holder; /* on "a", of each of them */
-static call waiting;           /* of `lock` */
-
-static int begin(int64_t command_timeout_ms) {
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
-    client = open_client(proxy_socket(net), command_timeout_ms);
-    other = open_client(test_server_socket(server), PATIENT_MS);
-    teach_scripts(client, eye);
-    lock = new_lock(client, "a", 0);
-    holder = new_lock(other, "a", 0);
-    return 0;
-}
-
-static int setup(void **state) {
-    empty_server(state);
-    return begin(PATIENT_MS);
-}
-
-static int setup_hasty(void **state) {
-    empty_server(state);
-    return begin(HASTY_MS);
-}
-
-static int teardown(void **state) {
-    (void)state;
-    lk_lock_free(lock);
-    lk_lock_free(holder);
-    lk_close(client);
-    lk_close(other);
-    proxy_stop(net);
-    return 0;
-}
-
-static void take_server_away(void) {
-    proxy_refuse(net, true);
-    proxy_cut_all(net, PROXY_ALL);
-}
-
-/* `holder` holds, and `lock` waits. */
-static void begin_wait(void) {
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, lock);
-    eventually(look_at(other, "a").waiters == 1);
-}
+#include "faults_proxied.h"
 
 /* `lock` is given, for good, and nothing is left when it is unlocked. */
 static void expect_kept(void) {
@@ -71,24 +22,23 @@ static void expect_kept(void) {
 
 /* ------------------------------------------------------------------------------ claims */
 
-static void claim_that_is_cut_before_its_answer_is_made_again(void **state) {
-    (void)state;
-    begin_wait();
-    proxy_cut_after_request(net, PROXY_COMMANDS, 1);
+static void claim_while_cut(void (*cut_request)(proxy *, proxy_kinds, size_t)) {
+    wait_behind_holder();
+    cut_request(net, PROXY_COMMANDS, 1);
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_call(&waiting, LK_OK);
     eventually(proxy_cuts(net) == 1);
     expect_kept();
 }
 
+static void claim_that_is_cut_before_its_answer_is_made_again(void **state) {
+    (void)state;
+    claim_while_cut(proxy_cut_after_request);
+}
+
 static void claim_that_does_not_reach_the_server_is_made_again(void **state) {
     (void)state;
-    begin_wait();
-    proxy_cut_before_request(net, PROXY_COMMANDS, 1);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    assert_call(&waiting, LK_OK);
-    eventually(proxy_cuts(net) == 1);
-    expect_kept();
+    claim_while_cut(proxy_cut_before_request);
 }
 
 static void subscription_that_says_nothing_any_more_only_delays_a_grant(void **state) {
@@ -96,8 +46,7 @@ static void subscription_that_says_nothing_any_more_only_delays_a_grant(void **s
     enum { LEASE_MS = 1500 }; /* the wait is refreshed every third of it */
     lk_lock *brief = new_lock(client, "a", LEASE_MS);
     assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, brief);
-    eventually(look_at(other, "a").waiters == 1);
+    begin_wait(&waiting, brief, other, "a");
     proxy_pause(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_call(&waiting, LK_OK);
@@ -112,7 +61,7 @@ static void subscription_that_says_nothing_any_more_only_delays_a_grant(void **s
 
 static void message_that_comes_after_its_wait_was_over_changes_nothing(void **state) {
     (void)state;
-    begin_wait();
+    wait_behind_holder();
     proxy_pause(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
     assert_status(lk_wrunlock(holder), LK_OK);
     assert_status(lk_cancel(lock), LK_OK);
@@ -137,8 +86,8 @@ static void message_that_comes_after_its_wait_was_over_changes_nothing(void **st
 
 static void wait_in_the_queue_survives_an_outage(void **state) {
     (void)state;
-    begin_wait();
-    take_server_away();
+    wait_behind_holder();
+    take_server_away(net);
     size_t tried = proxy_connections_ever(net);
     eventually(proxy_connections_ever(net) >= tried + 3);
     proxy_refuse(net, false);
@@ -151,8 +100,8 @@ static void wait_in_the_queue_survives_an_outage(void **state) {
 
 static void grant_during_an_outage_is_learnt_after_it(void **state) {
     (void)state;
-    begin_wait();
-    take_server_away();
+    wait_behind_holder();
+    take_server_away(net);
     assert_status(lk_wrunlock(holder), LK_OK);
     proxy_refuse(net, false);
     assert_call(&waiting, LK_OK);
@@ -161,41 +110,35 @@ static void grant_during_an_outage_is_learnt_after_it(void **state) {
 
 static void wait_on_a_server_that_is_away_for_long_is_given_up_and_taken_back(void **state) {
     (void)state;
-    begin_wait();
-    take_server_away();
+    wait_behind_holder();
+    take_server_away(net);
     assert_call(&waiting, LK_UNAVAILABLE);
     assert_int_equal(look_at(other, "a").waiters, 1);
     proxy_refuse(net, false);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
+    expect_no_waiter();
     eventually(lk_trywrlock(lock) == LK_OK);
     assert_status(lk_wrunlock(lock), LK_OK);
 }
 
 static void cancel_needs_no_server(void **state) {
     (void)state;
-    begin_wait();
-    take_server_away();
+    wait_behind_holder();
+    take_server_away(net);
     assert_status(lk_cancel(lock), LK_OK);
     assert_call(&waiting, LK_CANCELED);
     proxy_refuse(net, false);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
+    expect_no_waiter();
 }
 
 static void cancel_on_a_silent_server_ends_the_wait(void **state) {
     (void)state;
-    begin_wait();
+    wait_behind_holder();
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
     assert_status(lk_cancel(lock), LK_OK);
     lk_status status = end_call(&waiting);
     assert_true(status == LK_CANCELED || status == LK_UNAVAILABLE);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
-    eventually(look_at(other, "a").waiters == 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
+    expect_no_waiter();
 }
 
 static void close_ends_waits_on_a_silent_server(void **state) {
@@ -203,8 +146,7 @@ static void close_ends_waits_on_a_silent_server(void **state) {
     lk_client *closed = open_client(proxy_socket(net), HASTY_MS);
     lk_lock *waiter = new_lock(closed, "a", 0);
     assert_status(lk_wrlock(holder), LK_OK);
-    begin_call(&waiting, lk_wrlock, waiter);
-    eventually(look_at(other, "a").waiters == 1);
+    begin_wait(&waiting, waiter, other, "a");
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
     lk_close(closed);
     assert_call(&waiting, LK_CANCELED);
@@ -234,9 +176,8 @@ static void upgrade_granted_while_nobody_listened_is_learnt(void **state) {
     (void)state;
     assert_status(lk_rdlock(holder), LK_OK);
     assert_status(lk_rdlock(lock), LK_OK);
-    begin_call(&waiting, lk_wrlock, lock);
-    eventually(look_at(other, "a").waiters == 1);
-    take_server_away();
+    begin_wait(&waiting, lock, other, "a");
+    take_server_away(net);
     assert_status(lk_rdunlock(holder), LK_OK);
     proxy_refuse(net, false);
     assert_call(&waiting, LK_OK);
@@ -250,9 +191,8 @@ static void upgrade_given_up_leaves_the_reads(void **state) {
     (void)state;
     assert_status(lk_rdlock(holder), LK_OK);
     assert_status(lk_rdlock(lock), LK_OK);
-    begin_call(&waiting, lk_wrlock, lock);
-    eventually(look_at(other, "a").waiters == 1);
-    take_server_away();
+    begin_wait(&waiting, lock, other, "a");
+    take_server_away(net);
     assert_call(&waiting, LK_UNAVAILABLE);
     assert_true(lk_valid(lock));
     proxy_refuse(net, false);
@@ -270,7 +210,7 @@ static void upgrade_given_up_leaves_the_reads(void **state) {
 static void async_calls_are_waited_out_and_told_once(void **state) {
     (void)state;
     outcome taken = {0}, given = {0};
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_acquire_async(lock, LK_WRITE, -1, note_outcome, &taken), LK_OK);
     assert_status(lk_release_async(lock, LK_WRITE, note_outcome, &given), LK_OK);
     size_t tried = proxy_connections_ever(net);
@@ -289,7 +229,7 @@ static void async_calls_on_a_server_that_is_away_for_long_are_told_once(void **s
     outcome taken = {0}, given = {0};
     lk_lock *held = new_lock(client, "b", 0);
     assert_status(lk_wrlock(held), LK_OK);
-    take_server_away();
+    take_server_away(net);
     assert_status(lk_acquire_async(lock, LK_WRITE, -1, note_outcome, &taken), LK_OK);
     assert_status(lk_release_async(held, LK_WRITE, note_outcome, &given), LK_OK);
     eventually(atomic_load(&taken.calls) == 1 && atomic_load(&given.calls) == 1);

@@ -211,6 +211,12 @@ static inline void begin_call(call *self, lk_status (*run)(lk_lock *), lk_lock *
     assert_int_equal(pthread_create(&self->thread, NULL, run_call, self), 0);
 }
 
+/* Begins a wait to write, and returns when one waits for that name, as `looker` sees it. */
+static inline void begin_wait(call *self, lk_lock *lock, lk_client *looker, const char *name) {
+    begin_call(self, lk_wrlock, lock);
+    eventually(look_at(looker, name).waiters == 1);
+}
+
 static inline lk_status end_call(call *self) {
     eventually(atomic_load(&self->over));
     pthread_join(self->thread, NULL);
@@ -264,6 +270,26 @@ static inline int empty_server(void **state) {
     (void)state;
     ask(eye, "FLUSHALL");
     return 0;
+}
+
+/* ---- what stands before that server ---- */
+
+static inline proxy *start_proxy(void) {
+    proxy *started = proxy_start(test_server_socket(server));
+    assert_non_null(started);
+    return started;
+}
+
+static inline fake_server *start_fake(void) {
+    fake_server *started = fake_server_start(test_server_socket(server));
+    assert_non_null(started);
+    return started;
+}
+
+/* Until proxy_refuse(…, false). */
+static inline void take_server_away(proxy *from) {
+    proxy_refuse(from, true);
+    proxy_cut_all(from, PROXY_ALL);
 }
 
 #endif

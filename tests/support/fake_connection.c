@@ -9,16 +9,21 @@
 
 enum { PIECE_MS = 1 };
 
-fake_connection *fake_connection_new(fake_server *server, size_t number, int fd, int upstream) {
+static socket_connection *open_connection(void *owner, int fd) {
+    fake_server *server = owner;
+    int upstream = server->upstream ? unix_connect(server->upstream) : -1;
+    if (server->upstream && upstream < 0)
+        return NULL;
     fake_connection *connection = test_alloc(1, sizeof *connection);
     connection->server = server;
-    connection->number = number;
+    connection->number = server->loop.ever;
     connection->fd = fd;
     connection->upstream = upstream;
-    return connection;
+    return &connection->base;
 }
 
-void fake_connection_free(fake_connection *connection) {
+static void close_connection(socket_connection *base) {
+    fake_connection *connection = (fake_connection *)base;
     unix_close(connection->fd);
     unix_close(connection->upstream);
     free(connection->in.bytes);
@@ -175,7 +180,8 @@ static void send_all(fake_connection *connection) {
         connection->in_pieces = false;
 }
 
-int fake_connection_serve(fake_connection *connection) {
+static int serve_connection(socket_connection *base) {
+    fake_connection *connection = (fake_connection *)base;
     socket_loop *loop = &connection->server->loop;
     receive_commands(connection);
     if (connection->upstream >= 0)
@@ -185,7 +191,7 @@ int fake_connection_serve(fake_connection *connection) {
 
     bool idle = !connection->first || connection->silent || connection->closing;
     if (connection->client_gone ? idle : connection->closing && connection->out.length == 0) {
-        connection->over = true;
+        base->over = true;
         return -1;
     }
     bool more = connection->out.length > 0 && !connection->client_gone;
@@ -199,3 +205,5 @@ int fake_connection_serve(fake_connection *connection) {
         socket_loop_watch(loop, connection->upstream, true);
     return more && connection->in_pieces ? PIECE_MS : -1;
 }
+
+const socket_service fake_service = {open_connection, serve_connection, close_connection};

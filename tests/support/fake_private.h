@@ -50,6 +50,7 @@ struct fake_received {
 
 typedef struct fake_connection fake_connection;
 struct fake_connection {
+    socket_connection base;
     fake_server *server;
     size_t number;    /* its CLIENT ID, without an upstream */
     int fd, upstream; /* upstream: -1 without */
@@ -62,15 +63,10 @@ struct fake_connection {
     bool silent;                 /* nothing is answered any more */
     bool closing;                /* to be closed when `out` has gone */
     bool client_gone;            /* its commands are still done */
-    bool over;                   /* to be freed */
-    fake_connection *next;
 };
 
-fake_connection *fake_connection_new(fake_server *, size_t number, int fd, int upstream);
-void fake_connection_free(fake_connection *);
-
-/* Does what can be done without waiting; returns the ms to wait at most, or -1. */
-int fake_connection_serve(fake_connection *);
+/* The service of the loop. Its owner is the server. */
+extern const socket_service fake_service;
 
 /* Whether something that nobody asked for can be sent on it now. */
 bool fake_connection_listens(const fake_connection *);
@@ -89,8 +85,6 @@ struct fake_server {
     char *upstream; /* the path; NULL: none */
     char run_id[41];
     fake_rule *rules; /* the newest */
-    fake_connection *connections;
-    size_t ever;
     fake_received *record, **record_end;
 };
 

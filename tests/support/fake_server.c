@@ -8,42 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static void remove_connection(fake_connection **link) {
-    fake_connection *gone = *link;
-    *link = gone->next;
-    fake_connection_free(gone);
+static fake_connection *first(const fake_server *server) {
+    return (fake_connection *)server->loop.connections;
 }
 
-static void accept_all(fake_server *server) {
-    int fd;
-    while ((fd = unix_listener_accept(&server->loop.listener)) >= 0) {
-        int upstream = server->upstream ? unix_connect(server->upstream) : -1;
-        server->ever++;
-        if (server->upstream && upstream < 0) {
-            unix_close(fd);
-            continue;
-        }
-        fake_connection *connection = fake_connection_new(server, server->ever, fd, upstream);
-        connection->next = server->connections;
-        server->connections = connection;
-    }
-}
-
-static int serve(void *owner) {
-    fake_server *server = owner;
-    int most_ms = -1;
-    accept_all(server);
-    fake_connection **link = &server->connections;
-    while (*link) {
-        int own_ms = fake_connection_serve(*link);
-        if (own_ms >= 0)
-            most_ms = own_ms;
-        if ((*link)->over)
-            remove_connection(link);
-        else
-            link = &(*link)->next;
-    }
-    return most_ms;
+static fake_connection *next(const fake_connection *each) {
+    return (fake_connection *)each->base.next;
 }
 
 /* No two of them alike, so that a client sees one fake server replaced by another. */
@@ -55,24 +25,7 @@ static void make_run_id(fake_server *server) {
              (unsigned)((uintptr_t)server >> 4));
 }
 
-fake_server *fake_server_start(const char *upstream) {
-    fake_server *server = test_alloc(1, sizeof *server);
-    server->upstream = upstream ? test_copy(upstream, strlen(upstream)) : NULL;
-    server->record_end = &server->record;
-    make_run_id(server);
-    if (socket_loop_start(&server->loop, serve, server))
-        return server;
-    free(server->upstream);
-    free(server);
-    return NULL;
-}
-
-void fake_server_stop(fake_server *server) {
-    if (!server)
-        return;
-    socket_loop_stop(&server->loop);
-    while (server->connections)
-        remove_connection(&server->connections);
+static void free_server(fake_server *server) {
     while (server->record) {
         fake_received *received = server->record;
         server->record = received->next;
@@ -83,6 +36,24 @@ void fake_server_stop(fake_server *server) {
     fake_rules_clear(&server->rules, false);
     free(server->upstream);
     free(server);
+}
+
+fake_server *fake_server_start(const char *upstream) {
+    fake_server *server = test_alloc(1, sizeof *server);
+    server->upstream = upstream ? test_copy(upstream, strlen(upstream)) : NULL;
+    server->record_end = &server->record;
+    make_run_id(server);
+    if (socket_loop_start(&server->loop, &fake_service, server))
+        return server;
+    free_server(server);
+    return NULL;
+}
+
+void fake_server_stop(fake_server *server) {
+    if (!server)
+        return;
+    socket_loop_stop(&server->loop);
+    free_server(server);
 }
 
 const char *fake_server_socket(const fake_server *server) {
@@ -111,7 +82,7 @@ void fake_server_hold(fake_server *server, const char *pattern) {
 void fake_server_let_go(fake_server *server) {
     socket_loop_enter(&server->loop);
     fake_rules_clear(&server->rules, true);
-    for (fake_connection *each = server->connections; each; each = each->next)
+    for (fake_connection *each = first(server); each; each = next(each))
         if (each->first && each->first->decision.what == FAKE_HELD)
             each->first->decision.what = FAKE_UNDECIDED;
     socket_loop_leave(&server->loop);
@@ -138,18 +109,14 @@ size_t fake_server_count(fake_server *server, const char *pattern) {
 }
 
 bool fake_server_wait_for(fake_server *server, const char *pattern, size_t count, int timeout_ms) {
-    int64_t deadline_ms = socket_loop_now_ms() + timeout_ms;
-    bool in_time = true;
-    socket_loop_enter(&server->loop);
-    while (count_received(server, pattern) < count && in_time)
-        in_time = socket_loop_wait(&server->loop, deadline_ms);
-    socket_loop_leave(&server->loop);
-    return in_time;
+    socket_loop_wait wait = socket_loop_wait_begin(&server->loop, timeout_ms);
+    while (count_received(server, pattern) < count && socket_loop_wait_more(&wait)) {}
+    return socket_loop_wait_end(&wait);
 }
 
 static size_t count_connections(const fake_server *server) {
     size_t count = 0;
-    for (const fake_connection *each = server->connections; each; each = each->next)
+    for (const fake_connection *each = first(server); each; each = next(each))
         count += !each->client_gone;
     return count;
 }
@@ -162,33 +129,27 @@ size_t fake_server_connections_now(fake_server *server) {
 }
 
 size_t fake_server_connections_ever(fake_server *server) {
-    socket_loop_enter(&server->loop);
-    size_t count = server->ever;
-    socket_loop_leave(&server->loop);
-    return count;
+    return socket_loop_ever(&server->loop);
 }
 
 bool fake_server_wait_connections(fake_server *server, size_t count, int timeout_ms) {
-    int64_t deadline_ms = socket_loop_now_ms() + timeout_ms;
-    bool in_time = true;
-    socket_loop_enter(&server->loop);
-    while (count_connections(server) != count && in_time)
-        in_time = socket_loop_wait(&server->loop, deadline_ms);
-    socket_loop_leave(&server->loop);
-    return in_time;
+    socket_loop_wait wait = socket_loop_wait_begin(&server->loop, timeout_ms);
+    while (count_connections(server) != count && socket_loop_wait_more(&wait)) {}
+    return socket_loop_wait_end(&wait);
 }
 
 void fake_server_drop_all(fake_server *server) {
     socket_loop_enter(&server->loop);
-    while (server->connections)
-        remove_connection(&server->connections);
+    for (fake_connection *each = first(server); each; each = next(each))
+        each->base.over = true;
+    socket_loop_sweep(&server->loop);
     socket_loop_leave(&server->loop);
 }
 
 static size_t send_to_listeners(fake_server *server, const char *bytes, size_t length) {
     size_t count = 0;
     socket_loop_enter(&server->loop);
-    for (fake_connection *each = server->connections; each; each = each->next) {
+    for (fake_connection *each = first(server); each; each = next(each)) {
         if (fake_connection_listens(each)) {
             test_text_add(&each->out, bytes, length);
             count++;

@@ -10,51 +10,25 @@ static_assert(PROXY_SUBSCRIPTIONS == 1 << PROXY_SUBSCRIPTION, "a kind is the bit
 static_assert(PROXY_TO_SERVER == 1 << PROXY_SERVER, "a direction is the bit of its index");
 static_assert(PROXY_TO_CLIENT == 1 << PROXY_CLIENT, "a direction is the bit of its index");
 
-static void remove_connection(proxy_connection **link) {
-    proxy_connection *gone = *link;
-    *link = gone->next;
-    proxy_connection_free(gone);
+static proxy_connection *first(const proxy *owner) {
+    return (proxy_connection *)owner->loop.connections;
 }
 
-static void accept_all(proxy *owner) {
-    int client;
-    while ((client = unix_listener_accept(&owner->loop.listener)) >= 0) {
-        int server = owner->refuses ? -1 : unix_connect(owner->server_socket);
-        owner->ever++;
-        if (server < 0) {
-            unix_close(client);
-            continue;
-        }
-        proxy_connection *connection = proxy_connection_new(owner, server, client);
-        connection->next = owner->connections;
-        owner->connections = connection;
-    }
+static proxy_connection *next(const proxy_connection *each) {
+    return (proxy_connection *)each->base.next;
 }
 
-static int serve(void *argument) {
-    proxy *owner = argument;
-    int most_ms = -1;
-    accept_all(owner);
-    proxy_connection **link = &owner->connections;
-    while (*link) {
-        int own_ms = proxy_connection_serve(*link);
-        if (own_ms >= 0 && (most_ms < 0 || own_ms < most_ms))
-            most_ms = own_ms;
-        if ((*link)->over)
-            remove_connection(link);
-        else
-            link = &(*link)->next;
-    }
-    return most_ms;
+static void free_proxy(proxy *owner) {
+    free(owner->server_socket);
+    free(owner);
 }
 
 proxy *proxy_start(const char *server_socket) {
     proxy *owner = test_alloc(1, sizeof *owner);
     owner->server_socket = test_copy(server_socket, strlen(server_socket));
-    if (socket_loop_start(&owner->loop, serve, owner))
+    if (socket_loop_start(&owner->loop, &proxy_service, owner))
         return owner;
-    free(owner->server_socket);
-    free(owner);
+    free_proxy(owner);
     return NULL;
 }
 
@@ -62,10 +36,7 @@ void proxy_stop(proxy *owner) {
     if (!owner)
         return;
     socket_loop_stop(&owner->loop);
-    while (owner->connections)
-        remove_connection(&owner->connections);
-    free(owner->server_socket);
-    free(owner);
+    free_proxy(owner);
 }
 
 const char *proxy_socket(const proxy *owner) {
@@ -100,13 +71,9 @@ void proxy_delay(proxy *owner, proxy_kinds kinds, proxy_directions directions, i
 
 void proxy_cut_all(proxy *owner, proxy_kinds kinds) {
     socket_loop_enter(&owner->loop);
-    proxy_connection **link = &owner->connections;
-    while (*link) {
-        if (kinds & (1 << (*link)->sort))
-            remove_connection(link);
-        else
-            link = &(*link)->next;
-    }
+    for (proxy_connection *each = first(owner); each; each = next(each))
+        each->base.over = each->base.over || (kinds & (1 << each->sort));
+    socket_loop_sweep(&owner->loop);
     socket_loop_leave(&owner->loop);
 }
 
@@ -145,7 +112,7 @@ bool proxy_listen(proxy *owner) {
 
 static size_t count_connections(const proxy *owner, proxy_kinds kinds) {
     size_t count = 0;
-    for (const proxy_connection *each = owner->connections; each; each = each->next)
+    for (const proxy_connection *each = first(owner); each; each = next(each))
         count += !each->flows[PROXY_SERVER].source_ended && (kinds & (1 << each->sort));
     return count;
 }
@@ -164,29 +131,21 @@ size_t proxy_connections_now(proxy *owner, proxy_kinds kinds) {
     return count;
 }
 
-static size_t get_count(proxy *owner, const size_t *counter) {
+size_t proxy_connections_ever(proxy *owner) {
+    return socket_loop_ever(&owner->loop);
+}
+
+size_t proxy_cuts(proxy *owner) {
     socket_loop_enter(&owner->loop);
-    size_t count = *counter;
+    size_t count = owner->cuts;
     socket_loop_leave(&owner->loop);
     return count;
 }
 
-size_t proxy_connections_ever(proxy *owner) {
-    return get_count(owner, &owner->ever);
-}
-
-size_t proxy_cuts(proxy *owner) {
-    return get_count(owner, &owner->cuts);
-}
-
 bool proxy_wait_connections(proxy *owner, proxy_kinds kinds, size_t count, int timeout_ms) {
-    int64_t deadline_ms = socket_loop_now_ms() + timeout_ms;
-    bool in_time = true;
-    socket_loop_enter(&owner->loop);
-    while (count_connections(owner, kinds) != count && in_time)
-        in_time = socket_loop_wait(&owner->loop, deadline_ms);
-    socket_loop_leave(&owner->loop);
-    return in_time;
+    socket_loop_wait wait = socket_loop_wait_begin(&owner->loop, timeout_ms);
+    while (count_connections(owner, kinds) != count && socket_loop_wait_more(&wait)) {}
+    return socket_loop_wait_end(&wait);
 }
 
 size_t proxy_requests(proxy *owner, proxy_kinds kinds) {
@@ -197,13 +156,9 @@ size_t proxy_requests(proxy *owner, proxy_kinds kinds) {
 }
 
 bool proxy_wait_requests(proxy *owner, proxy_kinds kinds, size_t count, int timeout_ms) {
-    int64_t deadline_ms = socket_loop_now_ms() + timeout_ms;
-    bool in_time = true;
-    socket_loop_enter(&owner->loop);
-    while (count_requests(owner, kinds) < count && in_time)
-        in_time = socket_loop_wait(&owner->loop, deadline_ms);
-    socket_loop_leave(&owner->loop);
-    return in_time;
+    socket_loop_wait wait = socket_loop_wait_begin(&owner->loop, timeout_ms);
+    while (count_requests(owner, kinds) < count && socket_loop_wait_more(&wait)) {}
+    return socket_loop_wait_end(&wait);
 }
 
 static uint64_t count_bytes(const uint64_t *counters, proxy_directions directions) {
@@ -228,11 +183,7 @@ uint64_t proxy_bytes_passed(proxy *owner, proxy_directions directions) {
 }
 
 bool proxy_wait_taken(proxy *owner, proxy_directions directions, uint64_t bytes, int timeout_ms) {
-    int64_t deadline_ms = socket_loop_now_ms() + timeout_ms;
-    bool in_time = true;
-    socket_loop_enter(&owner->loop);
-    while (count_bytes(owner->bytes_taken, directions) < bytes && in_time)
-        in_time = socket_loop_wait(&owner->loop, deadline_ms);
-    socket_loop_leave(&owner->loop);
-    return in_time;
+    socket_loop_wait wait = socket_loop_wait_begin(&owner->loop, timeout_ms);
+    while (count_bytes(owner->bytes_taken, directions) < bytes && socket_loop_wait_more(&wait)) {}
+    return socket_loop_wait_end(&wait);
 }

@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-proxy_connection *proxy_connection_new(proxy *owner, int server, int client) {
+static socket_connection *open_connection(void *owner, int client) {
+    proxy *through = owner;
+    int server = through->refuses ? -1 : unix_connect(through->server_socket);
+    if (server < 0)
+        return NULL;
     proxy_connection *connection = test_alloc(1, sizeof *connection);
-    connection->proxy = owner;
+    connection->proxy = through;
     connection->fds[PROXY_SERVER] = server;
     connection->fds[PROXY_CLIENT] = client;
     for (int way = 0; way < PROXY_WAYS; way++)
         connection->flows[way].end = &connection->flows[way].first;
-    return connection;
+    return &connection->base;
 }
 
 static void drop_first(proxy_flow *flow) {
@@ -33,7 +37,8 @@ static void empty(proxy_flow *flow) {
     unix_text_cut(&flow->leaving, flow->leaving.length);
 }
 
-void proxy_connection_free(proxy_connection *connection) {
+static void close_connection(socket_connection *base) {
+    proxy_connection *connection = (proxy_connection *)base;
     for (int way = 0; way < PROXY_WAYS; way++) {
         unix_close(connection->fds[way]);
         empty(&connection->flows[way]);
@@ -58,7 +63,7 @@ static bool is_answer(const proxy_connection *connection, const char *bytes, siz
 
 static void cut(proxy_connection *connection) {
     connection->proxy->cuts++;
-    connection->over = true;
+    connection->base.over = true;
 }
 
 /* What a whole request changes. Returns how many values will answer it. */
@@ -98,7 +103,7 @@ static void take(proxy_connection *connection, int way) {
     size_t before = flow->taken.length;
     flow->source_ended = !unix_receive(connection->fds[!way], &flow->taken);
     connection->proxy->bytes_taken[way] += flow->taken.length - before;
-    while (flow->taken.length > 0 && !connection->over) {
+    while (flow->taken.length > 0 && !connection->base.over) {
         size_t length = resp_value_length(flow->taken.bytes, flow->taken.length);
         if (length == RESP_BROKEN || (length == 0 && flow->source_ended))
             length = flow->taken.length;
@@ -160,10 +165,10 @@ static void pass_end(proxy_connection *connection) {
             to_server->told_sink = true;
         }
         if (to_client->source_ended)
-            connection->over = true;
+            connection->base.over = true;
     } else if (to_client->source_ended && !to_client->first && to_client->leaving.length == 0 &&
                !is_paused(connection, PROXY_CLIENT)) {
-        connection->over = true;
+        connection->base.over = true;
     }
 }
 
@@ -185,11 +190,14 @@ static int watch(proxy_connection *connection) {
     return most_ms;
 }
 
-int proxy_connection_serve(proxy_connection *connection) {
+static int serve_connection(socket_connection *base) {
+    proxy_connection *connection = (proxy_connection *)base;
     for (int way = 0; way < PROXY_WAYS; way++) {
         take(connection, way);
         pass(connection, way);
     }
     pass_end(connection);
-    return connection->over ? -1 : watch(connection);
+    return base->over ? -1 : watch(connection);
 }
+
+const socket_service proxy_service = {open_connection, serve_connection, close_connection};

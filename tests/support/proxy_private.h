@@ -29,6 +29,7 @@ typedef struct {
 
 typedef struct proxy_connection proxy_connection;
 struct proxy_connection {
+    socket_connection base;
     proxy *proxy;
     int fds[PROXY_WAYS]; /* the sockets to the server and to the client */
     int sort;
@@ -36,8 +37,6 @@ struct proxy_connection {
     size_t asked, answered; /* values that the server owes in all, and those that have come */
     bool doomed;            /* to be cut when the value number `last_words` comes */
     size_t last_words;
-    bool over; /* to be freed */
-    proxy_connection *next;
 };
 
 /* A cut that is planned: at the n-th request from now; 0: none. */
@@ -53,16 +52,12 @@ struct proxy {
     bool paused[PROXY_SORTS][PROXY_WAYS];
     int delay_ms[PROXY_SORTS][PROXY_WAYS];
     proxy_plan cut_before, cut_after;
-    size_t cuts, ever;
+    size_t cuts;
     size_t requests[PROXY_SORTS];
     uint64_t bytes_taken[PROXY_WAYS], bytes_passed[PROXY_WAYS];
-    proxy_connection *connections;
 };
 
-proxy_connection *proxy_connection_new(proxy *, int server, int client);
-void proxy_connection_free(proxy_connection *);
-
-/* Does what can be done without waiting; returns the ms to wait at most, or -1. */
-int proxy_connection_serve(proxy_connection *);
+/* The service of the loop: proxy_connection.c. Its owner is the proxy. */
+extern const socket_service proxy_service;
 
 #endif

@@ -31,8 +31,48 @@ static void wake(socket_loop *loop) {
         perror("eventfd");
 }
 
+static void accept_all(socket_loop *loop) {
+    int fd;
+    while ((fd = unix_listener_accept(&loop->listener)) >= 0) {
+        loop->ever++;
+        socket_connection *connection = loop->service->open(loop->owner, fd);
+        if (!connection) {
+            unix_close(fd);
+            continue;
+        }
+        connection->next = loop->connections;
+        loop->connections = connection;
+    }
+}
+
+void socket_loop_sweep(socket_loop *loop) {
+    socket_connection **link = &loop->connections;
+    while (*link) {
+        socket_connection *each = *link;
+        if (each->over) {
+            *link = each->next;
+            loop->service->close(each);
+        } else {
+            link = &each->next;
+        }
+    }
+}
+
+/* Returns the ms until somebody wants to be served again, or -1. */
+static int serve_all(socket_loop *loop) {
+    int most_ms = -1;
+    accept_all(loop);
+    for (socket_connection *each = loop->connections; each; each = each->next) {
+        int own_ms = loop->service->serve(each);
+        if (own_ms >= 0 && (most_ms < 0 || own_ms < most_ms))
+            most_ms = own_ms;
+    }
+    socket_loop_sweep(loop);
+    return most_ms;
+}
+
 /*
- * What poll found is not looked at: `serve` tries everything. A descriptor that was closed during
+ * What poll found is not looked at: serve_all tries everything. A descriptor that was closed during
  * the wait, its number even taken by another, so does no harm.
  */
 static void *run(void *argument) {
@@ -40,7 +80,7 @@ static void *run(void *argument) {
     pthread_mutex_lock(&loop->lock);
     while (!loop->stopping) {
         loop->count = 0;
-        int most_ms = loop->serve(loop->owner);
+        int most_ms = serve_all(loop);
         watch(loop, loop->wake, POLLIN);
         watch(loop, loop->listener.fd, POLLIN);
         pthread_cond_broadcast(&loop->served);
@@ -73,8 +113,8 @@ static void clear(socket_loop *loop) {
     free(loop->watched);
 }
 
-bool socket_loop_start(socket_loop *loop, int (*serve)(void *owner), void *owner) {
-    *loop = (socket_loop){.serve = serve, .owner = owner};
+bool socket_loop_start(socket_loop *loop, const socket_service *service, void *owner) {
+    *loop = (socket_loop){.service = service, .owner = owner};
     if (!unix_listener_open(&loop->listener))
         return false;
     pthread_condattr_t monotonic;
@@ -97,7 +137,10 @@ void socket_loop_stop(socket_loop *loop) {
     loop->stopping = true;
     socket_loop_leave(loop);
     pthread_join(loop->thread, NULL);
-    clear(loop);
+    clear(loop); /* first: who loses a connection here finds nobody to connect to again */
+    for (socket_connection *each = loop->connections; each; each = each->next)
+        each->over = true;
+    socket_loop_sweep(loop);
 }
 
 void socket_loop_enter(socket_loop *loop) {
@@ -109,8 +152,28 @@ void socket_loop_leave(socket_loop *loop) {
     pthread_mutex_unlock(&loop->lock);
 }
 
-bool socket_loop_wait(socket_loop *loop, int64_t deadline_ms) {
-    struct timespec end = {.tv_sec = deadline_ms / 1000,
-                           .tv_nsec = (deadline_ms % 1000) * 1000000L};
-    return pthread_cond_timedwait(&loop->served, &loop->lock, &end) != ETIMEDOUT;
+size_t socket_loop_ever(socket_loop *loop) {
+    socket_loop_enter(loop);
+    size_t ever = loop->ever;
+    socket_loop_leave(loop);
+    return ever;
+}
+
+socket_loop_wait socket_loop_wait_begin(socket_loop *loop, int timeout_ms) {
+    socket_loop_wait wait = {loop, socket_loop_now_ms() + timeout_ms, true};
+    socket_loop_enter(loop);
+    return wait;
+}
+
+bool socket_loop_wait_more(socket_loop_wait *wait) {
+    struct timespec end = {.tv_sec = wait->deadline_ms / 1000,
+                           .tv_nsec = (wait->deadline_ms % 1000) * 1000000L};
+    wait->in_time =
+        pthread_cond_timedwait(&wait->loop->served, &wait->loop->lock, &end) != ETIMEDOUT;
+    return wait->in_time;
+}
+
+bool socket_loop_wait_end(socket_loop_wait *wait) {
+    socket_loop_leave(wait->loop);
+    return wait->in_time;
 }

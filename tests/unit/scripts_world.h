@@ -45,12 +45,12 @@ static inline const char *world_text_of(const char *operation) {
     return NULL;
 }
 
-/* Runs an operation on the lock whose first key is `key`; `words` are ended by NULL. */
-static inline redisReply *world_run(world *one, const char *key, const char *operation,
-                                    const char *const *words) {
+/* Runs a script on the lock whose first key is `key`; `words` are ended by NULL. */
+static inline redisReply *world_run_text(world *one, const char *key, const char *text,
+                                         const char *const *words) {
     static const char suffixes[] = "drw";
     char others[3][WORLD_KEY_MOST];
-    const char *argv[32] = {"EVAL", world_text_of(operation), "4", key};
+    const char *argv[32] = {"EVAL", text, "4", key};
     int argc = 4;
     for (size_t i = 0; i < 3; i++) {
         snprintf(others[i], sizeof others[i], "%s:%c", key, suffixes[i]);
@@ -61,8 +61,13 @@ static inline redisReply *world_run(world *one, const char *key, const char *ope
     redisReply *reply = redisCommandArgv(one->link, argc, argv, NULL);
     assert_non_null(reply);
     if (reply->type == REDIS_REPLY_ERROR)
-        fail_msg("%s on %s: %s", operation, key, reply->str);
+        fail_msg("%s: %s", key, reply->str);
     return reply;
+}
+
+static inline redisReply *world_run(world *one, const char *key, const char *operation,
+                                    const char *const *words) {
+    return world_run_text(one, key, world_text_of(operation), words);
 }
 
 static inline void world_expect(redisReply *reply, const char *answer) {
