@@ -67,7 +67,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
 
 void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
     int64_t wanted_us = lock->renew_us;
-    lock->unclaimed = false;
+    lock->unclaimed = lock->renewal_in_doubt = false;
     extend(lock, sent_us, ms);
     plan_renewal(lock, sent_us);
     if (wanted_us > sent_us && wanted_us < lock->renew_us)
@@ -79,7 +79,7 @@ static void end_hold(lk_lock *lock) {
     lock->hold_serial++;
     lock->deadline_us = 0;
     lock->renew_us = LKI_NEVER;
-    lock->unclaimed = false;
+    lock->unclaimed = lock->renewal_in_doubt = false;
 }
 
 void lki_hold_given_back(lk_lock *lock, lk_mode mode) {

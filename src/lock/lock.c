@@ -204,9 +204,30 @@ static int64_t runs_out_us(const lk_lock *lock) {
     return is_used ? lock->deadline_us : lki_after_ms(lock->deadline_us, lock->lease_ms);
 }
 
+static bool may_outlive_our_clock(const lk_lock *lock) {
+    return lock->renewal_in_doubt || lock->renewing_hold || lock->asked;
+}
+
+/*
+ * The server drops it as abandoned, so that others need not wait for a lease that nobody uses. What
+ * has an owner of its own name may not be all of that owner's: it runs out by itself.
+ */
+static void drop_in_server(lk_lock *lock) {
+    lki_operation *drop = lock->given_owner ? NULL : lki_operation_new(lock, LKI_DO_DROP, LK_READ);
+    if (!drop)
+        return;
+    drop->reported = true;
+    lki_operation_begin(drop);
+    lki_operation_release(drop);
+}
+
 static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
-    if (lki_lock_holds(lock) && now_us >= runs_out_us(lock))
-        lki_hold_lose(lock, "its lease ran out before it could be renewed");
+    if (!lki_lock_holds(lock) || now_us < runs_out_us(lock))
+        return;
+    bool outlives = may_outlive_our_clock(lock);
+    lki_hold_lose(lock, "its lease ran out before it could be renewed");
+    if (outlives)
+        drop_in_server(lock);
 }
 
 static bool is_async_acquire(const lki_operation *op) {
@@ -232,11 +253,13 @@ static bool is_cancel_on_way(const lk_lock *lock) {
 }
 
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
+    if (lock->lost && (op->kind == LKI_DO_ACQUIRE || op->kind == LKI_DO_RENEW))
+        return true; /* nobody needs to be asked about that */
     if ((op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) && !op->reported) {
         bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
         bool counts = writes ? lock->writes : lock->reads;
         if (counts && lock->lost)
-            return true; /* nobody needs to be asked about that */
+            return true;
         if (!counts)
             return !comes_later(lock, op);
     }
@@ -263,7 +286,6 @@ static bool check_kind(lki_operation *op) {
 
 static void begin(lk_lock *lock, lki_operation **link) {
     lki_operation *op = *link;
-    lose_if_run_out(lock, lki_now_us());
     if (!op->reported && !check_kind(op))
         return;
     assert(!lock->asked);
@@ -275,6 +297,8 @@ static void begin(lk_lock *lock, lki_operation **link) {
 
 /* The first of the list that may begin; one that will not wait does not stand behind a waiter. */
 static bool begin_one(lk_lock *lock) {
+    if (lock->pending)
+        lose_if_run_out(lock, lki_now_us());
     for (lki_operation **link = &lock->pending; *link; link = &(*link)->next) {
         lki_operation *op = *link;
         if (may_begin(lock, op)) {

@@ -24,6 +24,7 @@ struct lk_lock {
     bool abandoned; /* at the last grant */
     bool lost;      /* reads and writes are what is still to be unlocked then */
     bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
+    bool renewal_in_doubt;               /* the server may have the hold for longer than we know */
     bool unclaimed; /* granted by hand-over, for a second; the first renewal claims it */
     bool advancing, advance_again;
     lk_policy policy;

@@ -76,11 +76,12 @@ static void remove_from_list(lki_operation **first, const lki_operation *op) {
 /*
  * What its caller counts as done goes before all that somebody still waits for: a later acquire
  * would replace the hold, and might get the same fence, and then be undone in its place. Among
- * each other they keep their order: what a downgrade left is given back after the downgrade.
+ * each other they keep their order: what a downgrade left is given back after the downgrade. What
+ * is dropped comes after them: a write that nobody got leaves no mark.
  */
 static lki_operation **place_of(const lki_operation *op) {
     lki_operation **at = &op->lock->pending;
-    while (*at && ((*at)->reported || !op->reported))
+    while (*at && (((*at)->reported && (*at)->kind != LKI_DO_DROP) || !op->reported))
         at = &(*at)->next;
     return at;
 }
@@ -272,6 +273,7 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         lki_operation_given_up(op);
         break;
     case LKI_DO_UNDO:
+    case LKI_DO_DROP:
         break;
     }
 }

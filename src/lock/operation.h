@@ -25,7 +25,8 @@ typedef enum {
     LKI_DO_RELEASE,
     LKI_DO_CONVERT,
     LKI_DO_RENEW, /* by hand */
-    LKI_DO_UNDO   /* a release that nobody waits for: takes back what its caller did not get */
+    LKI_DO_UNDO,  /* a release that nobody waits for: takes back what its caller did not get */
+    LKI_DO_DROP   /* of a lost hold that the server may still have; nobody waits for it */
 } lki_kind;
 
 typedef enum {

@@ -115,8 +115,10 @@ static void entry_answered(const batch *b, size_t i, const redisReply *reply,
         e->lock->renewing_waiter = false;
     else
         e->lock->renewing_hold = false;
-    if (!reply)
-        return; /* the connection is gone; all renew when there is a new one */
+    if (!reply) { /* the connection is gone; all renew when there is a new one */
+        e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
+        return;
+    }
     if (whole->word == LKI_ANSWER_RENEWED) {
         lki_answer answer = lki_answer_entry(reply, i);
         if (answer.word == LKI_ANSWER_ERROR)

@@ -11,7 +11,7 @@ enum { NO_MEMORY_RETRY_MS = 20, LATER_RETRY_MS = 50, REFUSED_RETRY_MS = 1000 };
 static const lki_script_id scripts[] = {
     [LKI_DO_ACQUIRE] = LKI_SCRIPT_ACQUIRE, [LKI_DO_RELEASE] = LKI_SCRIPT_RELEASE,
     [LKI_DO_CONVERT] = LKI_SCRIPT_CONVERT, [LKI_DO_RENEW] = LKI_SCRIPT_RENEW,
-    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,
+    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,    [LKI_DO_DROP] = LKI_SCRIPT_FORCE,
 };
 
 /* ------------------------------------------------------------------------------ sending */
@@ -49,6 +49,9 @@ static void encode(lki_operation *op, lki_bytes *out, bool text) {
         break;
     case LKI_DO_RENEW:
         lki_command_renew(out, text, &renew, 1);
+        break;
+    case LKI_DO_DROP:
+        lki_command_force(out, place, text, lock->handle);
         break;
     }
 }
@@ -97,8 +100,10 @@ void lki_operation_send(lki_operation *op) {
 /* The connection was cut before the answer: the server may have done it or not. */
 static void cut(lki_operation *op) {
     lki_operation_set(op, LKI_UNSENT);
-    if (op->kind == LKI_DO_RENEW)
+    if (op->kind == LKI_DO_RENEW) {
+        op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
         return; /* asking twice does no harm */
+    }
     op->in_doubt = true;
     if (op->kind == LKI_DO_ACQUIRE && op->leaving)
         lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
@@ -166,6 +171,9 @@ static void dispatch(lki_operation *op, const lki_answer *answer, const redisRep
         break;
     case LKI_DO_RENEW:
         lki_renew_answered(op, reply);
+        break;
+    case LKI_DO_DROP:
+        lki_operation_over(op);
         break;
     }
 }

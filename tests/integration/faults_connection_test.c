@@ -291,6 +291,22 @@ static void grant_that_nobody_heard_is_known_when_the_subscription_is_back(void 
     assert_true(least_ms <= SOON_MS);
 }
 
+/* What is left of a downgrade is given back after it, though the callers have given both up. */
+static void what_is_given_up_keeps_its_order(void **state) {
+    (void)state;
+    outcome read = {0};
+    assert_status(lk_wrlock(lock), LK_OK);
+    proxy_pause(net, PROXY_ALL, PROXY_BOTH);
+    assert_status(lk_acquire_async(lock, LK_READ, 0, note_outcome, &read), LK_OK);
+    assert_status(lk_downgrade(lock), LK_UNAVAILABLE);
+    assert_status(lk_rdunlock(lock), LK_UNAVAILABLE);
+    proxy_resume(net, PROXY_ALL, PROXY_BOTH);
+    eventually(atomic_load(&read.calls) == 1);
+    if (atomic_load(&read.status) == LK_OK)
+        assert_status(lk_rdunlock(lock), LK_OK);
+    eventually(is_empty(eye));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -314,6 +330,7 @@ int main(void) {
         TEST(client_whose_connections_were_killed_while_idle_works),
         TEST(hold_stays_and_is_renewed_as_soon_as_the_server_is_reached_again),
         TEST(waiter_keeps_its_place_while_its_connections_are_cut),
+        cmocka_unit_test_setup_teardown(what_is_given_up_keeps_its_order, setup_hasty, teardown),
         TEST(grant_that_nobody_heard_is_known_when_the_subscription_is_back),
     };
     return cmocka_run_group_tests_name("faults: connections", tests, begin_world, end_world);

@@ -147,6 +147,39 @@ static void hold_that_is_renewed_by_hand_alone_is_lost_when_nobody_does(void **s
     lk_lock_free(lock);
 }
 
+static lk_status renew_for_an_hour(lk_lock *lock) {
+    return lk_renew(lock, 3600000);
+}
+
+/* The server does what it is asked, and is not heard: it has the hold for much longer than we. */
+static void renew_unheard_and_lose(lk_mode mode, lk_status (*take)(lk_lock *),
+                                   lk_status (*give)(lk_lock *)) {
+    call renewing;
+    lk_lock *lock = new_frail_lock(cut_off, "a");
+    assert_status(take(lock), LK_OK);
+    proxy_pause(net, PROXY_ALL, PROXY_TO_CLIENT);
+    begin_call(&renewing, renew_for_an_hour, lock);
+    eventually(look_at(client, "a").left_ms > 10 * LEASE_MS);
+    expect_lost_once(lock);
+    proxy_resume(net, PROXY_ALL, PROXY_TO_CLIENT);
+    assert_call(&renewing, LK_LOST);
+    eventually(look_at(client, "a").holders == 0);
+    assert_int_equal(ask(eye, "HEXISTS lk:{a} mark"), mode == LK_WRITE);
+    assert_status(give(lock), LK_LOST);
+    assert_status(lk_wrlock(lock), LK_OK);
+    assert_int_equal(lk_abandoned(lock), mode == LK_WRITE);
+    assert_status(lk_wrunlock(lock), LK_OK);
+    eventually(is_empty(eye));
+    lk_lock_free(lock);
+}
+
+static void lost_hold_that_the_server_has_renewed_is_dropped_there(void **state) {
+    (void)state;
+    renew_unheard_and_lose(LK_READ, lk_rdlock, lk_rdunlock);
+    atomic_store(&losses, 0);
+    renew_unheard_and_lose(LK_WRITE, lk_wrlock, lk_wrunlock);
+}
+
 static void server_that_stops_for_less_than_the_lease_loses_nothing(void **state) {
     (void)state;
     enum { LONG_LEASE_MS = 5000, STOPPED_MS = 2000 };
@@ -464,6 +497,7 @@ int main(void) {
         TEST(nested_holds_that_are_lost_want_an_unlock_each),
         TEST(each_loss_is_told_once),
         TEST(hold_that_is_renewed_by_hand_alone_is_lost_when_nobody_does),
+        TEST(lost_hold_that_the_server_has_renewed_is_dropped_there),
         TEST(server_that_stops_for_less_than_the_lease_loses_nothing),
         TEST(loss_is_not_told_of_a_handle_that_was_freed),
         TEST(hold_taken_by_force_is_lost),
