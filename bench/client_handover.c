@@ -1,9 +1,10 @@
 /*
  * A hand-over from one process to another: from just before the unlock in the one until the waiting
  * lock call has returned in the other. Its floor is a bare message between the same two processes,
- * measured at the same places: from just before it is published until it has been read.
+ * measured at the same places: from just before it is published until it has been read. A second
+ * floor is that message published by a script, which is the least that a lock made of scripts does.
  *
- * Both kinds take turns, in blocks. Before and after each hand-over and each message is a pause: in
+ * The kinds take turns, in blocks. Before and after each hand-over and each message is a pause: in
  * the first the receiver goes to sleep, in the second the giver is out of its way, as it would be
  * on a machine of its own. Where they run is fixed (see client_place.h).
  */
@@ -30,7 +31,7 @@ enum {
 static const double ratio_limit = 1.5;
 static const char lock_name[] = "handover";
 
-typedef enum { HANDOVER, MESSAGE, ROUND_TRIP, KINDS } leg_kind;
+typedef enum { HANDOVER, MESSAGE, BY_SCRIPT, ROUND_TRIP, KINDS } leg_kind;
 
 typedef struct {
     atomic_bool held;
@@ -77,11 +78,11 @@ static void hand_over(player *self, int giver, double *us) {
     }
 }
 
-static void pass_message(player *self, int giver, double *us) {
+static void pass_message(player *self, int giver, void tell(bench_messenger *), double *us) {
     if (self->role == giver) {
         bench_sleep_us(PAUSE_US);
         stamp(self->page);
-        messenger_tell(&self->messenger);
+        tell(&self->messenger);
         bench_sleep_us(PAUSE_US);
     } else {
         messenger_hear(&self->messenger);
@@ -108,7 +109,9 @@ static void play_block(player *self, size_t at) {
     for (int i = 0; i < TURNS; i++)
         hand_over(self, i % 2, &page->us[HANDOVER][at + (size_t)i]);
     for (int i = 0; i < TURNS; i++)
-        pass_message(self, i % 2, &page->us[MESSAGE][at + (size_t)i]);
+        pass_message(self, i % 2, messenger_tell, &page->us[MESSAGE][at + (size_t)i]);
+    for (int i = 0; i < TURNS; i++)
+        pass_message(self, i % 2, messenger_tell_by_script, &page->us[BY_SCRIPT][at + (size_t)i]);
     for (int i = 0; i < TURNS; i++)
         pass_back_and_forth(self, &page->us[ROUND_TRIP][at + (size_t)i]);
 }
@@ -172,10 +175,10 @@ static bench_spread spread_of(const double *values, size_t count) {
 }
 
 /* Of neighbouring blocks: the machine is not the same from one second to the next. */
-static bench_spread ratio_of(const handover_page *page, size_t count) {
+static bench_spread ratio_of(const handover_page *page, leg_kind kind, size_t count) {
     bench_samples ratios = {0};
     for (size_t at = 0; at < count; at += TURNS)
-        samples_add(&ratios, spread_of(&page->us[HANDOVER][at], TURNS).median /
+        samples_add(&ratios, spread_of(&page->us[kind][at], TURNS).median /
                                  spread_of(&page->us[MESSAGE][at], TURNS).median);
     bench_spread spread = samples_spread(&ratios);
     samples_clear(&ratios);
@@ -188,13 +191,16 @@ static double report(const bench_plan *plan, const char *where) {
     size_t count = block_count(plan) * TURNS;
     bench_progress("%s", where);
     stage_run(play, page, plan);
-    bench_spread release = release_us(plan), ratio = ratio_of(page, count);
+    bench_spread release = release_us(plan), ratio = ratio_of(page, HANDOVER, count);
     printf("   %s\n", where);
     report_spread("bare message: PUBLISH to SUBSCRIBE", spread_of(page->us[MESSAGE], count), "µs");
     report_spread("bare message, half of there and back", spread_of(page->us[ROUND_TRIP], count),
                   "µs");
+    report_spread("message from a script of six calls", spread_of(page->us[BY_SCRIPT], count),
+                  "µs");
     report_spread("hand-over: unlock to lock", spread_of(page->us[HANDOVER], count), "µs");
     report_spread("the server's time in the release script", release, "µs");
+    report_spread("message from a script / bare message", ratio_of(page, BY_SCRIPT, count), "");
     report_spread("hand-over / bare message, of neighbouring blocks", ratio, "");
     stage_unshare(page, sizeof *page);
     return ratio.median;

@@ -3,17 +3,39 @@
 
 #include "client_figures.h"
 
+#include <stdio.h>
+
 static const char *const channels[] = {"message:0", "message:1"};
 
 /* As long as the line of a grant (protocol/SPEC.md, 10.10). */
 static const char text[] = "granted 00000000000000000000000000000001-000000000001 17 "
                            "1700000000000000 1700000000000000 1000 0";
 
+static const char script[] =
+    "local t = redis.call('TIME')\n"
+    "local now = t[1] * 1000000 + t[2]\n"
+    "redis.call('HMGET', KEYS[1], 'hold', 'mark', 'sole', 'due', 'owners', 'up', 'read_holds',\n"
+    "    'reader_waiters', 'writer_waiters', 'fence', 'floor', 'policy')\n"
+    "redis.call('HDEL', KEYS[1], 'gone', 'waiter')\n"
+    "redis.call('HSET', KEYS[1], 'fence', now, 'hold', ARGV[2], 'owner', '1')\n"
+    "redis.call('PEXPIREAT', KEYS[1], math.ceil(now / 1000) + 3600000)\n"
+    "redis.call('PUBLISH', ARGV[1], ARGV[2])\n"
+    "return { 'released', now, 0, 0 }\n";
+
+static void load_script(bench_messenger *messenger) {
+    const char *words[] = {"SCRIPT", "LOAD", script};
+    redisReply *reply = server_ask(messenger->speaks, 3, words);
+    snprintf(messenger->script, sizeof messenger->script, "%s", reply->str);
+    freeReplyObject(reply);
+}
+
 void messenger_open(bench_messenger *messenger, const char *socket, int role) {
     const char *words[] = {"SUBSCRIBE", channels[role]};
-    *messenger =
-        (bench_messenger){server_connect(socket), server_connect(socket), channels[1 - role]};
+    *messenger = (bench_messenger){.speaks = server_connect(socket),
+                                   .listens = server_connect(socket),
+                                   .to = channels[1 - role]};
     freeReplyObject(server_ask(messenger->listens, 2, words));
+    load_script(messenger);
 }
 
 void messenger_close(bench_messenger *messenger) {
@@ -27,6 +49,14 @@ void messenger_tell(bench_messenger *messenger) {
     if (reply->integer != 1)
         bench_fail("%lld heard a message that is for one", reply->integer);
     freeReplyObject(reply);
+}
+
+void messenger_tell_by_script(bench_messenger *messenger) {
+    const char *words[] = {
+        "EVALSHA",        messenger->script, "4",           "lk:{message}", "lk:{message}:d",
+        "lk:{message}:r", "lk:{message}:w",  messenger->to, text,           "1700000000000000",
+        "write"};
+    freeReplyObject(server_ask(messenger->speaks, sizeof words / sizeof *words, words));
 }
 
 void messenger_hear(bench_messenger *messenger) {
