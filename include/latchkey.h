@@ -121,9 +121,10 @@ typedef struct {
                                    5000 */
     int min_replicas;           /* not yet: anything but 0 is LK_UNSUPPORTED */
     int64_t replica_timeout_ms; /* not yet */
-    const char *tls_ca;         /* file or folder of certificates to trust; the system's */
-    const char *tls_cert;       /* file with the client's certificate and its chain; none */
-    const char *tls_key;        /* file with its key; that of tls_cert */
+    /* With redis:// and unix:// these four are LK_INVALID: there is no TLS to be had there. */
+    const char *tls_ca;   /* file or folder of certificates to trust; the system's */
+    const char *tls_cert; /* file with the client's certificate and its chain; none */
+    const char *tls_key;  /* file with its key; that of tls_cert */
     const char
         *tls_server_name; /* the name that the server's certificate must have; the URL's host */
     lk_log_fn *log;       /* NULL: nothing is logged */

@@ -5,6 +5,7 @@
 --       not-held time · stale time
 --@include lk.lua
 --@include clock.lua
+--@include line.lua
 
 -- What a server says that is full, in the same words for all versions.
 function lk.refused(fault)
@@ -12,7 +13,7 @@ function lk.refused(fault)
     return { err = string.match(text, 'OOM .*') or text }
 end
 
--- The two short ways: good arguments, and nobody has the lock, or a writer must wait behind others.
+-- The short ways: good arguments, and nobody has the lock, or a writer must wait behind others.
 -- What these do not answer goes the long way below, which also says what is wrong. They stand here
 -- because making the functions of the long way costs more than all of this.
 lk.now = lk.clock()
@@ -51,6 +52,43 @@ local function take_free(req, mode, lease, policy, floor, flags, texts)
     if type(stored) == 'table' then return lk.refused(stored) end
     redis.call('PEXPIREAT', key, math.ceil((mode == 'write' and due + 3600000000 or due) / 1000))
     return { 'granted', lk.now, fence, tonumber(lease), flags }
+end
+
+local function expires_ms(latest)
+    return string.format('%.0f', math.ceil((latest + 3600000000) / 1000))
+end
+
+-- Somebody writes, and few wait to write: all of it is in the hash (lock.lua). SPEC 3.3, 5.4, 5.5.
+local function stand_in_line(req, mode, wait, lease, floor, texts)
+    local key, handle = KEYS[1], ARGV[1]
+    local v = redis.pcall('HMGET', key, 'sole', 'due', 'line', 'mark', 'floor')
+    local sole, due, line = v[1], tonumber(v[2]), v[3]
+    if not sole or v[4] or sole == handle or due <= lk.now or ARGV[9] ~= '' then return end
+    local count, earliest, latest = 0, due, due
+    if line then
+        if string.find(line, handle, 1, true) then return end
+        count, earliest, latest = lk.line_dues(line)
+        earliest, latest = math.min(earliest, due), math.max(latest, due)
+        if earliest <= lk.now then return end
+    elseif not string.find(redis.call('HGET', key, 'h:' .. sole),
+        '^0 %d+ %d+ %d+ %d+ %a %d+ %d %d+ 0 ') then
+        return
+    end
+    if wait == '0' then return { 'busy', lk.now, math.ceil((earliest - lk.now) / 1000) } end
+    if mode == 'read' or count == lk.LINE_MOST then return end
+
+    local entry = table.concat({ handle, lease * 1000, req, string.format('%.0f', lk.now), texts },
+        ' ')
+    due = lk.now + math.min(lease * 1000, 10000000)
+    local fields = { 'line', (line or '') .. string.format('%.0f %d ', due, #entry) .. entry }
+    if tonumber(floor) > tonumber(v[5] or 0) then
+        fields[3], fields[4] = 'floor', string.format('%.0f', floor)
+    end
+    local stored = redis.pcall('HSET', key, unpack(fields))
+    if type(stored) == 'table' then return lk.refused(stored) end
+    redis.call('PEXPIREAT', key, expires_ms(math.max(latest, due)))
+    return { 'queued', lk.now, count + 1,
+        math.ceil((math.min(earliest, due) - lk.now) / 1000) }
 end
 
 -- A writer without anything here comes behind other owners' holds, and behind writers only: SPEC
@@ -92,8 +130,11 @@ end
 
 local req, mode, wait, lease, policy, floor, flags, texts = read_plain()
 local answered
-if req and redis.call('EXISTS', KEYS[1]) == 0 then
+local keys = req and redis.call('EXISTS', unpack(KEYS))
+if keys == 0 then
     answered = take_free(req, mode, lease, policy, floor, flags, texts)
+elseif keys == 1 then
+    answered = stand_in_line(req, mode, wait, lease, floor, texts)
 elseif req and mode == 'write' and wait == '1' then
     answered = queue_writer(req, lease, floor, texts)
 end

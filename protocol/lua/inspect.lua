@@ -31,9 +31,12 @@ local function hide_hold(hold)
     if lock.up == hold.handle then hide_waiter(hold.handle) end
 end
 
-if lock.shape == 'sole' then
+if lock.sole then
     holding = 1
     if lock.sole.due <= lk.now then hide_hold(lock.sole) end
+    for _, waiter in ipairs(lock.line or {}) do
+        if waiter.due <= lk.now then hide_waiter(waiter.handle) end
+    end
 elseif lock.shape == 'full' then
     holding = redis.call('ZCARD', lk.due_key) - waiting
     for _, member in ipairs(lock.run_out) do
@@ -60,7 +63,7 @@ end
 local function hold_rows()
     local rows, shown = {}, math.min(limit, holding)
     if shown == 0 then return rows end
-    if lock.shape == 'sole' then return { hold_row(lock.sole) } end
+    if lock.sole then return { hold_row(lock.sole) } end
     local after_now = '(' .. string.format('%.0f', lk.now)
     for at, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, after_now, '+inf', 'LIMIT', 0,
         shown)) do
@@ -83,6 +86,13 @@ end
 
 -- SPEC 3.5.
 local function in_order()
+    if lock.line then
+        local few = {}
+        for _, waiter in ipairs(lock.line) do
+            if not hidden['w:' .. waiter.handle] then few[#few + 1] = waiter end
+        end
+        return few
+    end
     local readers, writers, list = queued('read'), queued('write'), {}
     local function append(more, from)
         for at = from, #more do list[#list + 1] = more[at] end
@@ -107,7 +117,7 @@ local function in_order()
 end
 
 local function waiter_row(waiter)
-    local due = lk.waiter_due(waiter)
+    local due = waiter.due or lk.waiter_due(waiter)
     return { waiter.handle, waiter.owner, waiter.group,
         lock.up == waiter.handle and 'upgrade' or waiter.mode, math.floor((due - lk.now) / 1000),
         age_ms(waiter.since), waiter.req, waiter.who }

@@ -1,13 +1,16 @@
 -- One lock: loaded by `open`, changed in memory, written back by `finish` (store.lua). Deadlines
 -- and tickets are not kept in memory but changed in their sorted sets at once.
 --
--- A hash has one of three shapes:
+-- A hash has one of four shapes:
 --   bare  nobody holds or waits: there is no hash, or one with the mark (fence, mark, mark_until)
 --   sole  one hold and no waiter: policy, fence, sole (whose), due (its deadline), h:<handle>, and
 --         no sorted set. This is what makes an uncontended lock cheap. The counts follow from
 --         the hold.
+--   few   a sole hold that writes, and up to LINE_MOST waiters that want to write, in the field line
+--         (line.lua); all are their own owners. This is what makes a mutex cheap. Only the short
+--         ways know it; the long way unfolds it first.
 --   full  all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), sorted sets
--- A life that has become full stays so.
+-- What has become full stays so, until a writer hands over to the last that waits.
 --
 -- In the sorted set of deadlines those of waiters are negative. So those that come next, of both, stand
 -- in its middle, and those that come last at its ends.
@@ -37,6 +40,11 @@ function lk.check_queue(mode)
     if first[1] then lk.heads[mode] = first end
 end
 
+function lk.find_run_out()
+    local now = string.format('%.0f', lk.now)
+    return redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
+end
+
 function lk.open_sole(handle, text, due)
     local lock, hold = lk.lock, lk.hold_read(handle, text)
     lk.was.sole, lk.was.due, hold.due = handle, due, due
@@ -50,6 +58,13 @@ function lk.open_sole(handle, text, due)
     lk.expired_ms = lk.expires_ms()
 end
 
+function lk.open_few(line)
+    local lock = lk.lock
+    lock.shape, lock.line, lk.expired_ms = 'few', lk.line_read(line), nil
+    lock.writer_waiters, lock.ticket = #lock.line, #lock.line
+    for _, waiter in ipairs(lock.line) do lk.waiters[waiter.handle] = waiter end
+end
+
 -- Returns the error if a key holds something else. Nothing has been changed then. `may_queue`: the
 -- mode of a request that may have to wait.
 function lk.open(at, handle, owner, group, may_queue)
@@ -58,7 +73,7 @@ function lk.open(at, handle, owner, group, may_queue)
     local v = redis.pcall('HMGET', key, 'fence', 'policy', 'sole', 'due', 'mark', 'mark_until',
         'group', 'phase', 'floor', 'ticket', 'up', 'owners', 'read_holds', 'write_holds',
         'reader_waiters', 'writer_waiters', 'h:' .. handle, 'w:' .. handle, 'o:' .. owner,
-        'g:' .. group)
+        'g:' .. group, 'line')
     if v.err then return lk.type_error(key) end
     lk.holds, lk.waiters, lk.counts, lk.recounted = {}, {}, {}, {}
     lk.gone, lk.heads, lk.changed, lk.unsettled, lk.expired_ms = {}, {}, false, false, nil
@@ -67,7 +82,7 @@ function lk.open(at, handle, owner, group, may_queue)
         mark_until = tonumber(v[6]), group = v[7] or nil, phase = v[8] or nil,
         floor = tonumber(v[9]), ticket = tonumber(v[10]), up = v[11] or nil,
         owners = tonumber(v[12]), read_holds = tonumber(v[13]), write_holds = tonumber(v[14]),
-        reader_waiters = tonumber(v[15]), writer_waiters = tonumber(v[16]),
+        reader_waiters = tonumber(v[15]), writer_waiters = tonumber(v[16]), line = v[21] or nil,
     }
     local lock = {
         shape = 'bare', fence = was.fence or 0, policy = was.policy, mark = was.mark,
@@ -80,14 +95,14 @@ function lk.open(at, handle, owner, group, may_queue)
     if v[3] then
         lk.open_sole(v[3], v[3] == handle and v[17] or redis.call('HGET', key, 'h:' .. v[3]),
             tonumber(v[4]))
+        if was.line then lk.open_few(was.line) end
     elseif was.owners then
         lock.shape = 'full'
         lk.holds[handle] = v[17] and lk.hold_read(handle, v[17])
         lk.waiters[handle] = v[18] and lk.waiter_read(handle, v[18])
         lk.counts['o:' .. owner] = tonumber(v[19]) or 0
         lk.counts['g:' .. group] = tonumber(v[20]) or 0
-        local now = string.format('%.0f', lk.now)
-        lock.run_out = redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
+        lock.run_out = lk.find_run_out()
         if lock.run_out.err then return lk.type_error(lk.due_key) end
         return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
             or (lock.writer_waiters > 0 or lock.up or may_queue == 'write')
@@ -112,6 +127,24 @@ function lk.spread()
     lk.recounted['o:' .. hold.owner] = true
     if hold.reads > 0 then lk.recounted['g:' .. hold.group] = true end
     lock.shape, lock.sole = 'full', nil
+end
+
+-- Few become full. Returns the error if a key holds something else.
+function lk.unfold()
+    local lock, due_words, queue_words = lk.lock, {}, {}
+    if lock.shape ~= 'few' then return end
+    if not lk.may_be_refused then lk.insist(lk.key) end
+    local wrong = lk.spread()
+    if wrong then return wrong end
+    for _, waiter in ipairs(lock.line) do
+        due_words[#due_words + 1], due_words[#due_words + 2] = -waiter.due, 'w:' .. waiter.handle
+        queue_words[#queue_words + 1], queue_words[#queue_words + 2] = waiter.ticket, waiter.handle
+        waiter.dirty = true
+    end
+    redis.call('ZADD', lk.due_key, unpack(due_words))
+    redis.call('ZADD', lk.writer_key, unpack(queue_words))
+    lock.line, lk.changed = nil, true
+    lock.run_out = lk.find_run_out()
 end
 
 function lk.hold_of(handle)

@@ -4,6 +4,7 @@
 --@include lk.lua
 --@include clock.lua
 --@include full.lua
+--@include line.lua
 --@include arguments.lua
 --@include record.lua
 --@include lock.lua

@@ -44,6 +44,22 @@ function lk.waiter_read(handle, text)
     }, text, at, owner_length, group_length)
 end
 
+-- The waiters of a line, in order.
+function lk.line_read(line)
+    local waiters, at = {}, 1
+    while at <= #line do
+        local due, length, from = string.match(line, '^(%d+) (%d+) ()', at)
+        at = from + length
+        local handle, lease, req, since, owner_length, group_length, texts = string.match(
+            string.sub(line, from, at - 1), '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$')
+        waiters[#waiters + 1] = lk.with_texts({
+            handle = handle, mode = 'write', ticket = #waiters + 1, lease = tonumber(lease),
+            req = tonumber(req), since = tonumber(since), due = tonumber(due),
+        }, texts, 1, owner_length, group_length)
+    end
+    return waiters
+end
+
 function lk.waiter_write(waiter)
     return string.format('%s %.0f %.0f %.0f %.0f ', waiter.mode, waiter.ticket, waiter.lease,
         waiter.req, waiter.since) .. lk.texts_of(waiter)

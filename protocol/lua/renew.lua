@@ -6,47 +6,87 @@
 --@include lk.lua
 --@include clock.lua
 --@include full.lua
+--@include line.lua
 
--- The short ways: good arguments, a hold, and nothing of its lock has run out. What they do not
--- answer goes the long way, whose functions cost more than all of this, and are made when they are
--- first needed.
+-- The short ways: good arguments, a hold or one of few waiters, and nothing of its lock has run out.
+-- What they do not answer goes the long way, whose functions cost more than all of this, and are
+-- made when they are first needed.
 
--- Key, handle and record of the hold that an entry names, and the lease in µs.
-local function read_hold(at)
+-- Fence, req and the lease in µs of an entry, if all of it is as it must be.
+local function read_entry(at)
     local key, handle = KEYS[at], ARGV[at]
     local client, fence, req, lease = string.match(table.concat(ARGV, ' ', at, at + 3),
         '^([0-9a-f]+)%-[0-9a-f]+ (%d+) (%d+) (%d+)$')
-    if not client or #client ~= 32 or #handle ~= 45 or #fence > 16 or fence == '0'
+    if not client or #client ~= 32 or #handle ~= 45 or #fence > 16
         or (#fence == 16 and fence > '9007199254740992') or #req > 15 or #lease > 9
         or tonumber(lease) < 100 or tonumber(lease) > 86400000 or #key > 512
         or not string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$') or KEYS[at + 1] ~= key .. ':d'
         or KEYS[at + 2] ~= key .. ':r' or KEYS[at + 3] ~= key .. ':w' then
         return
     end
+    return tonumber(fence), tonumber(req), lease * 1000
+end
+
+-- The record of the hold that an entry names, and its counts.
+local function read_hold(key, handle, fence)
     local v = redis.pcall('HMGET', key, 'h:' .. handle, 'mark', 'sole', 'due', 'write_holds',
-        'reader_waiters', 'writer_waiters', 'up')
+        'reader_waiters', 'writer_waiters', 'up', 'line')
     if not v[1] or v[2] then return end
     local counts, present, first = string.match(v[1], '^(%d+ %d+) (%d+) (%d+) ')
-    fence = tonumber(fence)
-    if fence < tonumber(first) or fence > tonumber(present) then return end
-    return key, handle, v, counts, lease * 1000
+    if fence >= tonumber(first) and fence <= tonumber(present) then return v, counts end
+end
+
+-- A hold that was handed over is its client's from now on: the record that says so, or nil. SPEC 5.3.
+local function claimed(record)
+    local before, after = string.match(record, '^(%d+ %d+ %d+ %d+ %d+ %a %d+ )1( .*)$')
+    return before and before .. '0' .. after
 end
 
 local function expiry(due, writes)
     return string.format('%.0f', math.ceil((writes and due + 3600000000 or due) / 1000))
 end
 
--- Nobody else is there.
+-- Nobody else holds it, and few or none wait. SPEC 5.1.
 local function renew_sole(key, handle, v, counts, lease)
-    local due = tonumber(v[4])
+    local due, record = tonumber(v[4]), claimed(v[1])
     if v[3] ~= handle or due <= lk.now then return end
-    if lk.now + lease > due then
-        due = lk.now + lease
+    local _, earliest, latest = lk.line_dues(v[9] or '')
+    if earliest <= lk.now then return end
+    if lk.now + lease > due or record then
+        due = math.max(due, lk.now + lease)
         lk.insist(key)
-        redis.call('HSET', key, 'due', string.format('%.0f', due))
-        redis.call('PEXPIREAT', key, expiry(due, not string.find(counts, ' 0$')))
+        redis.call('HSET', key, 'due', string.format('%.0f', due), 'h:' .. handle, record or v[1])
+        redis.call('PEXPIREAT', key,
+            expiry(math.max(due, latest), not string.find(counts, ' 0$')))
     end
     return { 'lease', math.floor((due - lk.now) / 1000) }
+end
+
+-- One of few that wait. SPEC 5.4, 5.5.
+local function renew_in_line(key, handle, req, lease)
+    local v = redis.pcall('HMGET', key, 'line', 'due', 'mark')
+    local line, held_until = v[1], tonumber(v[2])
+    if not line or v[3] or held_until <= lk.now then return end
+    local at, place, found, found_place = 1, 0, nil, nil
+    while at <= #line do
+        local length, from = string.match(line, '^%d+ (%d+) ()', at)
+        place = place + 1
+        if string.sub(line, from, from + 44) == handle then found, found_place = at, place end
+        at = from + length
+    end
+    if not found or string.match(line, '^%d+ %d+ %S+ %d+ (%d+)', found) ~= tostring(req) then return end
+    local _, earliest = lk.line_dues(line)
+    if earliest <= lk.now then return end
+    local old, after = string.match(line, '^(%d+)()', found)
+    local due = math.max(tonumber(old), lk.now + math.min(lease, 10000000))
+    line = string.sub(line, 1, found - 1) .. string.format('%.0f', due) .. string.sub(line, after)
+    lk.insist(key)
+    redis.call('HSET', key, 'line', line)
+    local latest
+    _, earliest, latest = lk.line_dues(line)
+    redis.call('PEXPIREAT', key, expiry(math.max(held_until, latest), true))
+    return { 'queued', found_place,
+        math.ceil((math.min(held_until, earliest) - lk.now) / 1000) }
 end
 
 -- Others hold or wait beside it. SPEC 5.1, 5.3.
@@ -59,8 +99,8 @@ local function renew_among_others(at, key, handle, v, lease)
     lk.insist(key)
     redis.call('ZADD', due_key, 'GT', string.format('%.0f', lk.now + lease), member)
     local due = tonumber(redis.call('ZSCORE', due_key, member))
-    local before, after = string.match(v[1], '^(%d+ %d+ %d+ %d+ %d+ %a %d+ )1( .*)$')
-    if before then redis.call('HSET', key, member, before .. '0' .. after) end
+    local record = claimed(v[1])
+    if record then redis.call('HSET', key, member, record) end
     local latest = tonumber(redis.call('ZRANGE', due_key, '-1', '-1', 'WITHSCORES')[2])
     if v[6] or v[7] or v[8] then
         latest = math.max(latest, -redis.call('ZRANGE', due_key, '0', '0', 'WITHSCORES')[2])
@@ -74,8 +114,12 @@ local function renew_among_others(at, key, handle, v, lease)
 end
 
 local function renew_shortly(at)
-    local key, handle, v, counts, lease = read_hold(at)
-    if not key then return end
+    local key, handle = KEYS[at], ARGV[at]
+    local fence, req, lease = read_entry(at)
+    if not fence then return end
+    if fence == 0 then return renew_in_line(key, handle, req, lease) end
+    local v, counts = read_hold(key, handle, fence)
+    if not v then return end
     return renew_sole(key, handle, v, counts, lease)
         or renew_among_others(at, key, handle, v, lease)
 end
@@ -110,6 +154,7 @@ local function make_long_way()
         lk.check_lock_keys(at)
         local entry = lk.read_arguments(tonumber(ARGV[at + 1]) == 0 and OF_WAITER or OF_HOLD, at)
         local wrong = lk.fault or lk.open(at, entry.handle, entry.handle, '')
+        wrong = wrong or lk.unfold()
         if wrong then return { 'error', wrong } end
         if lk.lock.shape == 'full' then lk.insist(lk.key) end
         lk.begin()

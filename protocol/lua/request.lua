@@ -26,7 +26,7 @@ function lk.run(names, decide)
     if request.owner == '' and request.handle then request.owner = handle end -- SPEC 1.3
     lk.now = lk.now or lk.clock()
     local wrong = lk.open(1, handle, request.owner or handle, request.group or '',
-        request.wait == 1 and request.mode)
+        request.wait == 1 and request.mode) or lk.unfold()
     if wrong then return { err = wrong } end
     lk.begin()
     local reply, told = decide(request, lk.hold_of(handle), lk.waiter_of(handle))

@@ -3,7 +3,7 @@
 
 lk.FIELDS = {
     'fence', 'policy', 'sole', 'due', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket',
-    'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
+    'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters', 'line',
 }
 
 -- SPEC 5.5: to the earliest deadline of any hold or waiter.

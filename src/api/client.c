@@ -10,7 +10,7 @@ lk_status lk_open(const char *url, const lk_client_options *options, lk_client *
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
     if (!url)
-        url = getenv("LATCHKEY_URL");
+        url = secure_getenv("LATCHKEY_URL");
     if (lki_client_open(url && *url ? url : "local:", options, &client, &error) != LK_OK)
         return lki_fail_with(&error);
     *out = client;

@@ -7,12 +7,19 @@
 
 static _Thread_local char last_error[LKI_ERROR_MOST];
 
+void lki_text_tame(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 lk_status lki_error_set(lki_error *error, lk_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     error->status = status;
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    lki_text_tame(error->text);
     return status;
 }
 

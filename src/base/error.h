@@ -16,6 +16,12 @@ lk_status lki_error_set(lki_error *, lk_status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 lk_status lki_error_no_memory(lki_error *);
 
+/*
+ * Puts '?' in the place of control bytes: what a server says may hold any, and whoever reads it in a
+ * terminal, or in a log of one line each, must not be led astray by it.
+ */
+void lki_text_tame(char *text);
+
 /* The end of a public call: its sentence becomes lk_last_error() of this thread. */
 lk_status lki_fail(lk_status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 lk_status lki_fail_with(const lki_error *);

@@ -70,7 +70,9 @@ static lk_status open_parts(lk_client *client, const char *url, const lk_client_
     if (client->stop_fd < 0)
         return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
     if ((status = lki_settings_read(options, &client->settings, error)) ||
-        (status = lki_topology_open(url, getenv("LATCHKEY_PASSWORD"), &client->topology, error)) ||
+        (status = lki_topology_open(url, secure_getenv("LATCHKEY_PASSWORD"), &client->topology,
+                                    error)) ||
+        (status = lki_settings_suit(&client->settings, url, error)) ||
         (status = draw_id(client->id, error)) || (status = make_channel(client, error)) ||
         (status = make_servers(client, error)))
         return status;

@@ -22,13 +22,11 @@ lk_status lki_dial(lk_client *client, size_t server, const char *channel,
                                                          client->stop_fd, &endpoint, error);
     if (status != LK_OK)
         return status;
-    status =
-        lki_transport_open(&endpoint, &tls, deadline_us, client->stop_fd, &dialed.transport, error);
-    if (status == LK_OK) {
-        atomic_store(fd, lki_transport_fd(dialed.transport));
+    status = lki_transport_open(&endpoint, &tls, deadline_us, client->stop_fd, fd,
+                                &dialed.transport, error);
+    if (status == LK_OK)
         status = lki_greet(dialed.transport, &greeting, &dialed.identity, error);
-        atomic_store(fd, -1);
-    }
+    atomic_store(fd, -1);
     lki_endpoint_clear(&endpoint);
     if (status == LK_OK)
         *out = dialed;

@@ -10,9 +10,9 @@ typedef struct {
 } lki_dialed;
 
 /*
- * channel: NULL for commands. earlier: see net/greet.h. fd: has the descriptor while the greeting
- * lasts, else -1, for a child of fork() that finds itself with it. Statuses as lk_open, and
- * LK_CANCELED.
+ * channel: NULL for commands. earlier: see net/greet.h. fd: has the descriptor from its making to
+ * the end of the greeting, else -1, for a child of fork() that finds itself with it. Statuses as
+ * lk_open, and LK_CANCELED.
  */
 lk_status lki_dial(lk_client *, size_t server, const char *channel, const lki_identity *earlier,
                    _Atomic int *fd, lki_dialed *out, lki_error *);

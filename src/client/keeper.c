@@ -34,18 +34,30 @@ void lki_keeper_kick(lk_client *client) {
         return; /* EAGAIN: it has been kicked already */
 }
 
-void lki_keeper_wake_by(lk_client *client, int64_t due_us) {
-    lki_keeper *keeper = &client->keeper;
-    if (keeper->asleep && due_us < keeper->wakes_us)
-        lki_keeper_kick(client);
-    if (due_us < keeper->wanted_us)
-        keeper->wanted_us = due_us;
+static void set_timer(int timer, int64_t due_us) {
+    struct itimerspec at = {0};
+    if (due_us != LKI_NEVER) {
+        due_us = due_us > 1 ? due_us : 1;
+        at.it_value.tv_sec = (time_t)(due_us / 1000000);
+        at.it_value.tv_nsec = (long)(due_us % 1000000) * 1000;
+    }
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* While it is awake it looks at the timers before it sleeps, anyway. */
+/* Its alarm is set to an earlier time while it sleeps on: most alarms are never needed. */
 void lki_keeper_timer_set(lk_client *client, int64_t due_us) {
-    if (client->keeper.asleep && due_us < client->keeper.wakes_us)
-        lki_keeper_kick(client);
+    lki_keeper *keeper = &client->keeper;
+    if (!keeper->asleep || due_us >= keeper->wakes_us)
+        return; /* while it is awake it looks at the timers before it sleeps, anyway */
+    keeper->wakes_us = due_us;
+    set_timer(keeper->timer, due_us);
+}
+
+void lki_keeper_wake_by(lk_client *client, int64_t due_us) {
+    lki_keeper *keeper = &client->keeper;
+    lki_keeper_timer_set(client, due_us);
+    if (due_us < keeper->wanted_us)
+        keeper->wanted_us = due_us;
 }
 
 /* ------------------------------------------------------------------------------ its work */
@@ -127,16 +139,6 @@ static int64_t work(lk_client *client, lk_lock *due[]) {
 }
 
 /* ------------------------------------------------------------------------------ its sleep */
-
-static void set_timer(int timer, int64_t due_us) {
-    struct itimerspec at = {0};
-    if (due_us != LKI_NEVER) {
-        due_us = due_us > 1 ? due_us : 1;
-        at.it_value.tv_sec = (time_t)(due_us / 1000000);
-        at.it_value.tv_nsec = (long)(due_us % 1000000) * 1000;
-    }
-    timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
-}
 
 static void drain(int fd) {
     uint64_t count;

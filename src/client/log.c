@@ -33,5 +33,6 @@ void lki_log(lk_client *client, lk_log_level level, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line->text, sizeof line->text, format, arguments);
     va_end(arguments);
+    lki_text_tame(line->text);
     lki_callbacks_add(&client->callbacks, &line->callback);
 }

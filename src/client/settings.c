@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "engine/command.h"
+#include "net/url.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,6 +92,25 @@ void lki_settings_clear(lki_settings *settings) {
     lki_free(settings->tls_key);
     lki_free(settings->tls_server_name);
     *settings = (lki_settings){0};
+}
+
+/* Whoever gives a certificate takes it for granted that nothing goes in the clear. */
+lk_status lki_settings_suit(const lki_settings *settings, const char *url, lki_error *error) {
+    const struct {
+        const char *name, *value;
+    } options[] = {{"tls_ca", settings->tls_ca},
+                   {"tls_cert", settings->tls_cert},
+                   {"tls_key", settings->tls_key},
+                   {"tls_server_name", settings->tls_server_name}};
+    if (!lki_url_is_plain(url))
+        return LK_OK;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].value)
+            return lki_error_set(error, LK_INVALID,
+                                 "%s is given, and the URL is one without TLS; write rediss://, or "
+                                 "leave it out",
+                                 options[i].name);
+    return LK_OK;
 }
 
 lki_tls_files lki_settings_tls(const lki_settings *settings) {

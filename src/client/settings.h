@@ -17,6 +17,9 @@ typedef struct {
 
 lk_status lki_settings_read(const lk_client_options *, lki_settings *out, lki_error *);
 void lki_settings_clear(lki_settings *);
+
+/* LK_INVALID: they ask for TLS, and the URL does without; the sentence names the option. */
+lk_status lki_settings_suit(const lki_settings *, const char *url, lki_error *);
 lki_tls_files lki_settings_tls(const lki_settings *);
 
 #endif

@@ -29,6 +29,14 @@ static lk_status cannot(lki_error *error, const char *what, const char *path) {
                          strerror(errno));
 }
 
+static lk_status refuse_shared(lki_error *error, const char *path) {
+    return lki_error_set(error, LK_DENIED,
+                         "others can write to the folder of the private server, %s, and may have "
+                         "put something into it: remove it, or empty it and run chmod 700 on it, "
+                         "or name another one in LATCHKEY_LOCAL_DIR",
+                         path);
+}
+
 /* The rights of a folder are changed only if it is surely meant for us: somebody may have named
  * /tmp, or his home. */
 static bool is_for_us(int folder_fd) {
@@ -56,9 +64,16 @@ static lk_status make_private(int fd, const char *path, lki_error *error) {
         return refuse(error, path, "is somebody else's");
     if ((found.st_mode & ACCESSPERMS) == S_IRWXU)
         return LK_OK;
+    if (found.st_mode & (S_IWGRP | S_IWOTH)) /* a start.lock, or data, could be anybody's */
+        return refuse_shared(error, path);
     if (!is_for_us(fd))
         return refuse(error, path, "is open to others and has other things in it");
     return fchmod(fd, S_IRWXU) == 0 ? LK_OK : cannot(error, "close to others", path);
+}
+
+static bool is_ours(const char *path) {
+    struct stat found;
+    return lstat(path, &found) == 0 && found.st_uid == geteuid();
 }
 
 lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *error) {
@@ -71,7 +86,7 @@ lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *error) {
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
         return refuse(error, path, "is something else than a folder");
     if (fd < 0 && errno == EACCES)
-        return refuse(error, path, "is somebody else's");
+        return refuse(error, path, is_ours(path) ? "cannot be opened" : "is somebody else's");
     if (fd < 0)
         return cannot(error, "open the folder", path);
     lk_status status = make_private(fd, path, error);

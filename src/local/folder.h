@@ -20,7 +20,10 @@
 #define LKI_LOCAL_LOG "server.log"
 #define LKI_LOCAL_PIDFILE "server.pid"
 
-/* Opens the folder, makes it first where it is not there, and closes it to others. */
+/*
+ * Opens the folder, makes it first where it is not there, and closes it to others. LK_DENIED also
+ * when others could write to it: what is in it then, and what was, is not surely ours.
+ */
 lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *);
 
 /* Whether the path still leads to this open folder: others may remove it at any time. */

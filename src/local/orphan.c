@@ -45,7 +45,8 @@ static bool leads_there(const removed_folder *folder, long pid, const char *name
         return false;
     path[length] = '\0';
     return strcmp(path, folder->path) == 0 && fstatat(folder->proc_fd, link, &found, 0) == 0 &&
-           S_ISDIR(found.st_mode) && found.st_dev == folder->device && found.st_uid == geteuid();
+           S_ISDIR(found.st_mode) && found.st_nlink == 0 && /* the mark may be part of a name */
+           found.st_dev == folder->device && found.st_uid == geteuid();
 }
 
 /* A removed folder of ours as standard input is what start.c gives, and nobody else would. The

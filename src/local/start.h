@@ -1,6 +1,7 @@
 /*
  * Starting the server program, so that it outlives its starter and the starter never notices that
- * it had a child. Knows nothing of when to start one.
+ * it had a child (unless it is init, or a subreaper: then the server becomes its child). Knows
+ * nothing of when to start one.
  */
 #ifndef LKI_LOCAL_START_H
 #define LKI_LOCAL_START_H

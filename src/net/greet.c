@@ -12,26 +12,53 @@
 
 enum { OLDEST_MAJOR = 6, OLDEST_MINOR = 2 };
 
+/* Refusals quote so much of the reply that the advice behind it is not cut off. */
+enum { QUOTED_MOST = 240 };
+
+static lk_status refused_in_words(const lki_talk *talk, const char *what, const char *reply,
+                                  size_t quoted, lki_error *error) {
+    lki_fault fault = lki_fault_read(reply);
+    return lki_error_set(error, fault.status, "%s: %s: %.*s; %s", talk->shown, what, (int)quoted,
+                         reply, fault.advice);
+}
+
 static lk_status refused(const lki_talk *talk, const char *what, const char *reply,
                          lki_error *error) {
-    lki_fault fault = lki_fault_read(reply);
-    return lki_error_set(error, fault.status, "%s: %s: %s; %s", talk->shown, what, reply,
-                         fault.advice);
+    return refused_in_words(talk, what, reply, QUOTED_MOST, error);
 }
 
-/* One exchange whose refusal is the end; the reply is the caller's to free. */
+/* A server that does not know a command repeats it, and AUTH has the password in it. */
+static lk_status refused_with_secret(const lki_talk *talk, const char *what, const char *reply,
+                                     lki_error *error) {
+    size_t code = strcspn(reply, " ");
+    return refused_in_words(talk, what, reply, code < QUOTED_MOST ? code : QUOTED_MOST, error);
+}
+
+/*
+ * One exchange; the reply is the caller's to free. A server that will have no more clients says so
+ * unasked and hangs up: then writing fails, and what it said is read as the answer.
+ */
 static lk_status exchange(lki_talk *talk, const lki_bytes *command, redisReply **out,
                           lki_error *error) {
+    lki_error unread;
     lk_status status = lki_talk_write(talk, command, error);
-    return status == LK_OK ? lki_talk_read(talk, out, error) : status;
+    if (status == LK_OK)
+        return lki_talk_read(talk, out, error);
+    if (status == LK_UNAVAILABLE && lki_talk_read(talk, out, &unread) == LK_OK)
+        return LK_OK;
+    return status;
 }
 
+/* How a refusal is told. */
+typedef lk_status refuse_fn(const lki_talk *, const char *what, const char *reply, lki_error *);
+
+/* An exchange whose refusal is the end. */
 static lk_status demand(lki_talk *talk, const char *what, const lki_bytes *command,
-                        lki_error *error) {
+                        refuse_fn *refuse, lki_error *error) {
     redisReply *reply = NULL;
     lk_status status = exchange(talk, command, &reply, error);
     if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
-        status = refused(talk, what, reply->str, error);
+        status = refuse(talk, what, reply->str, error);
     freeReplyObject(reply);
     return status;
 }
@@ -45,7 +72,7 @@ static lk_status authenticate(lki_talk *talk, const lki_endpoint *endpoint, lki_
         if (endpoint->user)
             lki_resp_text(&command, endpoint->user);
         lki_resp_text(&command, endpoint->password);
-        status = demand(talk, "user or password", &command, error);
+        status = demand(talk, "user or password", &command, refused_with_secret, error);
         explicit_bzero(command.data, command.length);
     }
     if (status == LK_OK && endpoint->db) {
@@ -53,7 +80,7 @@ static lk_status authenticate(lki_talk *talk, const lki_endpoint *endpoint, lki_
         lki_resp_command(&command, 2);
         lki_resp_text(&command, "SELECT");
         lki_resp_number(&command, endpoint->db);
-        status = demand(talk, "db", &command, error);
+        status = demand(talk, "db", &command, refused, error);
     }
     lki_bytes_free(&command);
     return status;
@@ -133,18 +160,36 @@ static lk_status heard(const lki_talk *talk, int saying, const redisReply *reply
     return LK_OK;
 }
 
+/* The answers behind the first one; `refusal` is that, if it was one, and may be all that comes. */
+static lk_status hear_others(lki_talk *talk, const lki_error *refusal, lki_identity *identity,
+                             lki_error *error) {
+    lk_status status = LK_OK;
+    for (int saying = SAY_NAME + 1; saying < SAYINGS && status == LK_OK; saying++) {
+        redisReply *reply = NULL;
+        status = lki_talk_read(talk, &reply, error);
+        if (status == LK_OK) {
+            status = heard(talk, saying, reply, identity, error);
+        } else if (status == LK_UNAVAILABLE && refusal->status != LK_OK) {
+            *error = *refusal;
+            status = refusal->status;
+        }
+        freeReplyObject(reply);
+    }
+    return status;
+}
+
 static lk_status introduce(lki_talk *talk, const char *name, lki_identity *identity,
                            lki_error *error) {
     lki_bytes command = {0};
+    lki_error refusal = {.status = LK_OK};
+    redisReply *reply = NULL;
     add_sayings(&command, name);
-    lk_status status = lki_talk_write(talk, &command, error);
-    for (int saying = 0; saying < SAYINGS && status == LK_OK; saying++) {
-        redisReply *reply = NULL;
-        status = lki_talk_read(talk, &reply, error);
-        if (status == LK_OK)
-            status = heard(talk, saying, reply, identity, error);
-        freeReplyObject(reply);
-    }
+    lk_status status = exchange(talk, &command, &reply, error);
+    if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
+        refused(talk, "it cannot serve", reply->str, &refusal);
+    if (status == LK_OK)
+        status = hear_others(talk, &refusal, identity, error);
+    freeReplyObject(reply);
     lki_bytes_free(&command);
     return status;
 }
@@ -181,9 +226,17 @@ static lk_status subscribe(lki_talk *talk, const char *channel, lki_error *error
     lki_resp_command(&command, 2);
     lki_resp_text(&command, "SUBSCRIBE");
     lki_resp_text(&command, channel);
-    lk_status status = demand(talk, "subscribing to the client's channel", &command, error);
+    lk_status status =
+        demand(talk, "subscribing to the client's channel", &command, refused, error);
     lki_bytes_free(&command);
     return status;
+}
+
+/* What came behind the last answer: a message may be cut in two there, and begins in the reader. */
+static lk_status put_back_unread(lki_talk *talk, lki_error *error) {
+    const redisReader *reader = talk->reader;
+    return lki_transport_put_back(talk->transport, reader->buf + reader->pos,
+                                  reader->len - reader->pos, error);
 }
 
 lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_identity *out,
@@ -203,6 +256,8 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
         status = end_earlier(&talk, greeting->earlier, &identity, error);
     if (status == LK_OK)
         status = subscribe(&talk, greeting->channel, error);
+    if (status == LK_OK)
+        status = put_back_unread(&talk, error);
     redisReaderFree(talk.reader);
     if (status == LK_OK)
         *out = identity;

@@ -280,6 +280,8 @@ static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller,
     struct pollfd polled[2] = {
         {lki_transport_fd(channel->transport), events_to_wait_for(channel), 0},
         {link->kick, POLLIN, 0}};
+    /* A read may wait for room to write: TLS may have to answer first; or bytes were put back. */
+    int to_read = lki_transport_events(channel->transport, false) | POLLERR | POLLHUP;
     caller->kick = link->kick;
     pthread_mutex_unlock(link->monitor);
     int ready = poll(polled, 2, lki_poll_ms(until_us));
@@ -288,7 +290,7 @@ static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller,
     if (ready > 0 && polled[1].revents)
         forget_kick(link->kick);
     if (ready > 0 && polled[0].revents && !channel->broken) {
-        if (polled[0].revents & ~POLLOUT)
+        if (polled[0].revents & to_read)
             read_once(link, channel, false);
         lki_link_flush(link);
     }

@@ -6,17 +6,38 @@
 #include <errno.h>
 #include <poll.h>
 
+enum {
+    HEARD_MOST = 1 << 20, /* no server has that much to say to a greeting */
+    READ_SIZE = 16 * 1024 /* a whole record of TLS: what is left of one, poll would not see */
+};
+
+/* After bytes that did not complete a reply: a peer could go on so for ever. */
+static lk_status check_patience(const lki_talk *talk, lki_error *error) {
+    struct pollfd stop = {talk->stop_fd, POLLIN, 0};
+    if (poll(&stop, 1, 0) > 0)
+        return lki_error_set(error, LK_CANCELED, "%s: broken off", talk->shown);
+    if (talk->heard > HEARD_MOST)
+        return lki_error_set(error, LK_UNAVAILABLE,
+                             "%s: this is no Redis or Valkey server (it talks without end)",
+                             talk->shown);
+    if (lki_now_us() >= talk->deadline_us)
+        return lki_error_set(error, LK_UNAVAILABLE, "%s: did not end its answer in time",
+                             talk->shown);
+    return LK_OK;
+}
+
 static lk_status await(lki_talk *talk, bool writing, lki_error *error) {
     struct pollfd polled[2] = {
         {lki_transport_fd(talk->transport), lki_transport_events(talk->transport, writing), 0},
         {talk->stop_fd, POLLIN, 0}};
-    int ready;
+    int ready, left_ms;
     do {
-        ready = poll(polled, 2, lki_poll_ms(talk->deadline_us));
+        left_ms = lki_poll_ms(talk->deadline_us);
+        ready = poll(polled, 2, left_ms);
     } while (ready < 0 && errno == EINTR);
     if (ready > 0 && polled[1].revents)
         return lki_error_set(error, LK_CANCELED, "%s: broken off", talk->shown);
-    if (ready > 0)
+    if (ready > 0 && left_ms != 0) /* what is there may be half of something, again and again */
         return LK_OK;
     return lki_error_set(error, LK_UNAVAILABLE, "%s: accepted the connection and says nothing",
                          talk->shown);
@@ -41,7 +62,7 @@ lk_status lki_talk_write(lki_talk *talk, const lki_bytes *bytes, lki_error *erro
 
 lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
     for (;;) {
-        char buffer[4096];
+        char buffer[READ_SIZE];
         void *reply = NULL;
         if (redisReaderGetReply(talk->reader, &reply) != REDIS_OK)
             return lki_error_set(error, LK_UNAVAILABLE,
@@ -57,8 +78,12 @@ lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
         if (length == LKI_WOULD_BLOCK) {
             if (await(talk, false, error) != LK_OK)
                 return error->status;
-        } else if (redisReaderFeed(talk->reader, buffer, (size_t)length) != REDIS_OK) {
-            return lki_error_no_memory(error);
+            continue;
         }
+        talk->heard += (size_t)length;
+        if (redisReaderFeed(talk->reader, buffer, (size_t)length) != REDIS_OK)
+            return lki_error_no_memory(error);
+        if (check_patience(talk, error) != LK_OK)
+            return error->status;
     }
 }

@@ -1,4 +1,7 @@
-/* A conversation on a connection that nobody else uses: write, then read, until a deadline. */
+/*
+ * A conversation on a connection that nobody else uses: write, then read, until a deadline, however
+ * busily the other side goes on sending.
+ */
 #ifndef LKI_TALK_H
 #define LKI_TALK_H
 
@@ -13,6 +16,7 @@ typedef struct {
     int64_t deadline_us;
     int stop_fd;
     const char *shown; /* the server, for sentences */
+    size_t heard;      /* bytes so far */
 } lki_talk;
 
 lk_status lki_talk_write(lki_talk *, const lki_bytes *, lki_error *);

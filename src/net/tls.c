@@ -222,7 +222,9 @@ static lk_status load_own(lki_tls *tls, const lki_tls_files *files, lki_error *e
     if (SSL_CTX_use_certificate_chain_file(tls->context, files->cert) != 1)
         return refuse_file("tls_cert", files->cert, "certificate", error);
     ERR_clear_error();
-    if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
+    /* Loading compares keys of the same kind only; one of another kind would leave us nameless. */
+    if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1 ||
+        !SSL_CTX_check_private_key(tls->context))
         return refuse_file(files->key ? "tls_key" : "tls_cert", key,
                            "key that belongs to tls_cert and needs no passphrase", error);
     tls->has_certificate = true;
@@ -237,7 +239,7 @@ static bool is_address(const char *name) {
 static lk_status expect_name(lki_tls *tls, const char *name, lki_error *error) {
     X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(tls->context);
     /* OpenSSL takes an empty name for "any", and one with a dot in front for all names below it. */
-    if (!name || !*name || *name == '.')
+    if (!name || !*name || *name == '.' || strlen(name) > TLSEXT_MAXLEN_host_name)
         return lki_error_set(error, LK_INVALID,
                              "tls_server_name is no name that a server can have");
     if (is_address(name))
@@ -246,6 +248,12 @@ static lk_status expect_name(lki_tls *tls, const char *name, lki_error *error) {
     if (!X509_VERIFY_PARAM_set1_host(rules, name, 0) || !lki_copy_to(&tls->name, name))
         return lki_error_no_memory(error);
     return LK_OK;
+}
+
+/* The machine's openssl.cnf may ask for more. */
+static bool require_tls_1_2(SSL_CTX *context) {
+    return SSL_CTX_get_min_proto_version(context) >= TLS1_2_VERSION ||
+           SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }
 
 static bool new_context(lki_tls *tls) {
@@ -257,8 +265,7 @@ static bool new_context(lki_tls *tls) {
         return false;
     tls->method = new_method();
     tls->context = SSL_CTX_new(TLS_client_method());
-    if (!tls->method || !tls->context ||
-        !SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION))
+    if (!tls->method || !tls->context || !require_tls_1_2(tls->context))
         return false;
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(tls->context, SSL_SESS_CACHE_OFF);
@@ -363,10 +370,18 @@ lk_status lki_tls_shake(lki_tls *tls, short *events, lki_error *error) {
     return status;
 }
 
-/* The end of a read or a write: its result, and in *events what the next one has to wait for. */
-static ssize_t settle(lki_tls *tls, int why, size_t length, short usual, short *events,
-                      lki_error *error) {
-    *events = events_of(why) ? events_of(why) : usual;
+/*
+ * The end of a read or a write: its result, and in *events what the next one has to wait for. One
+ * of them may have waited for the other direction, for a message of TLS itself; whichever of them
+ * gets that through sets both free.
+ */
+static ssize_t settle(lki_tls *tls, int why, size_t length, short *events, lki_error *error) {
+    if (!SSL_in_init(tls->ssl)) {
+        tls->reading = POLLIN;
+        tls->writing = POLLOUT;
+    }
+    if (events_of(why))
+        *events = events_of(why);
     if (why == SSL_ERROR_NONE)
         return (ssize_t)length;
     if (events_of(why))
@@ -381,7 +396,7 @@ ssize_t lki_tls_read(lki_tls *tls, void *buffer, size_t size, lki_error *error) 
     pthread_mutex_lock(&tls->lock);
     forget_errors(tls);
     int why = SSL_get_error(tls->ssl, SSL_read_ex(tls->ssl, buffer, size, &length));
-    ssize_t result = settle(tls, why, length, POLLIN, &tls->reading, error);
+    ssize_t result = settle(tls, why, length, &tls->reading, error);
     pthread_mutex_unlock(&tls->lock);
     return result;
 }
@@ -408,7 +423,7 @@ ssize_t lki_tls_write(lki_tls *tls, const void *bytes, size_t size, lki_error *e
     pthread_mutex_lock(&tls->lock);
     forget_errors(tls);
     int why = SSL_get_error(tls->ssl, SSL_write_ex(tls->ssl, bytes, size, &length));
-    ssize_t result = settle(tls, look_for_alert(tls, why), length, POLLOUT, &tls->writing, error);
+    ssize_t result = settle(tls, look_for_alert(tls, why), length, &tls->writing, error);
     pthread_mutex_unlock(&tls->lock);
     return result;
 }

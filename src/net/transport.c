@@ -1,6 +1,7 @@
 /* See transport.h. Opening waits in wait_for() alone; TLS itself is in tls.c. */
 #include "net/transport.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "net/tls.h"
@@ -12,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -30,6 +32,9 @@ struct lki_transport {
     int fd;
     char *shown;
     lki_tls *tls; /* NULL: plain */
+
+    lki_bytes put_back; /* the reader's */
+    size_t put_back_read;
 };
 
 /* The call of lki_transport_open(), while it runs. */
@@ -37,6 +42,7 @@ typedef struct {
     lki_transport *transport;
     int64_t deadline_us; /* of the address that is tried */
     int stop_fd;
+    _Atomic int *fd_seen;
     bool has_failed; /* at an earlier address; its reason is in the error */
     lki_error *error;
 } attempt;
@@ -159,21 +165,33 @@ static lk_status shake_hands(const attempt *a) {
     return status;
 }
 
+static void set_fd(const attempt *a, int fd) {
+    a->transport->fd = fd;
+    if (a->fd_seen)
+        atomic_store(a->fd_seen, fd);
+}
+
+/* Its number is taken back first: it may be somebody else's as soon as it is closed. */
+static void close_fd(const attempt *a) {
+    int fd = a->transport->fd;
+    set_fd(a, -1);
+    if (fd >= 0)
+        close(fd);
+}
+
 static lk_status try_address(const attempt *a, const struct sockaddr *address, socklen_t length) {
     lki_transport *transport = a->transport;
     struct pollfd stop = {a->stop_fd, POLLIN, 0};
     if (poll(&stop, 1, 0) > 0)
         return say_stopped(a);
-    transport->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    set_fd(a, socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     lk_status status = transport->fd < 0 ? say_failed(a, errno) : connect_to(a, address, length);
     if (status == LK_OK && address->sa_family != AF_UNIX)
         set_tcp_options(transport->fd);
     if (status == LK_OK && transport->tls)
         status = shake_hands(a);
-    if (status != LK_OK && transport->fd >= 0) {
-        close(transport->fd);
-        transport->fd = -1;
-    }
+    if (status != LK_OK)
+        close_fd(a);
     return status;
 }
 
@@ -236,13 +254,17 @@ static void allow_patience(int fd) {
 }
 
 lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *tls,
-                             int64_t deadline_us, int stop_fd, lki_transport **out,
-                             lki_error *error) {
+                             int64_t deadline_us, int stop_fd, _Atomic int *fd_seen,
+                             lki_transport **out, lki_error *error) {
     lki_transport *made = lki_new(sizeof *made);
     if (!made)
         return lki_error_no_memory(error);
     made->fd = -1;
-    attempt a = {.transport = made, .deadline_us = deadline_us, .stop_fd = stop_fd, .error = error};
+    attempt a = {.transport = made,
+                 .deadline_us = deadline_us,
+                 .stop_fd = stop_fd,
+                 .fd_seen = fd_seen,
+                 .error = error};
     lk_status status = LK_OK;
     if (!lki_copy_to(&made->shown, endpoint->shown))
         status = lki_error_no_memory(error);
@@ -284,6 +306,7 @@ void lki_transport_drop(lki_transport *transport) {
         return;
     if (transport->fd >= 0)
         close(transport->fd);
+    lki_bytes_free(&transport->put_back);
     lki_free(transport->shown);
     lki_free(transport);
 }
@@ -292,6 +315,10 @@ void lki_transport_drop(lki_transport *transport) {
 
 int lki_transport_fd(const lki_transport *transport) {
     return transport->fd;
+}
+
+static bool has_put_back(const lki_transport *transport) {
+    return transport->put_back.length > 0;
 }
 
 static ssize_t say_broken(const lki_transport *transport, int number, lki_error *error) {
@@ -316,8 +343,30 @@ static ssize_t receive(const lki_transport *transport, void *buffer, size_t size
     return LKI_BROKEN;
 }
 
+lk_status lki_transport_put_back(lki_transport *transport, const void *bytes, size_t size,
+                                 lki_error *error) {
+    assert(!has_put_back(transport));
+    lki_bytes_add(&transport->put_back, bytes, size);
+    return transport->put_back.failed ? lki_error_no_memory(error) : LK_OK;
+}
+
+static ssize_t read_put_back(lki_transport *transport, void *buffer, size_t size) {
+    lki_bytes *kept = &transport->put_back;
+    size_t left = kept->length - transport->put_back_read;
+    size_t length = left < size ? left : size;
+    memcpy(buffer, kept->data + transport->put_back_read, length);
+    transport->put_back_read += length;
+    if (length == left) {
+        lki_bytes_free(kept);
+        transport->put_back_read = 0;
+    }
+    return (ssize_t)length;
+}
+
 ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
     assert(size > 0);
+    if (has_put_back(transport))
+        return read_put_back(transport, buffer, size);
     if (transport->tls)
         return lki_tls_read(transport->tls, buffer, size, error);
     return receive(transport, buffer, size, MSG_DONTWAIT, error);
@@ -330,6 +379,8 @@ bool lki_transport_is_patient(const lki_transport *transport) {
 ssize_t lki_transport_read_patiently(lki_transport *transport, void *buffer, size_t size,
                                      lki_error *error) {
     assert(size > 0 && !transport->tls);
+    if (has_put_back(transport))
+        return read_put_back(transport, buffer, size);
     return receive(transport, buffer, size, 0, error);
 }
 
@@ -346,6 +397,8 @@ ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t 
 }
 
 short lki_transport_events(const lki_transport *transport, bool writing) {
+    if (!writing && has_put_back(transport)) /* poll knows nothing of it, and must come back */
+        return POLLIN | POLLOUT;
     if (transport->tls)
         return lki_tls_events(transport->tls, writing);
     return writing ? POLLOUT : POLLIN;

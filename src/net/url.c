@@ -309,3 +309,9 @@ lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out,
         lki_endpoint_clear(&made);
     return status;
 }
+
+bool lki_url_is_plain(const char *url) {
+    const char *rest;
+    const url_scheme *scheme = find_scheme(url, &rest);
+    return scheme && !scheme->tls;
+}

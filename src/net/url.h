@@ -14,4 +14,7 @@
  */
 lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out, lki_error *);
 
+/* Whether this is the URL of a server that is reached without TLS; false for local: and others. */
+bool lki_url_is_plain(const char *url);
+
 #endif

@@ -107,7 +107,8 @@ static inline lki_transport *connect_to_peer(void) {
     lki_tls_files no_tls = {0};
     lki_transport *transport = NULL;
     lki_error error;
-    if (lki_transport_open(&endpoint, &no_tls, after_ms(LONG_MS), -1, &transport, &error) != LK_OK)
+    if (lki_transport_open(&endpoint, &no_tls, after_ms(LONG_MS), -1, NULL, &transport, &error) !=
+        LK_OK)
         fail_msg("%s", error.text);
     peer = unix_listener_accept(&listener);
     assert_true(peer >= 0);

@@ -24,7 +24,7 @@ static void a_new_folder_is_private(void **state) {
 static void a_lax_folder_is_tightened(void **state) {
     (void)state;
     assert_int_equal(mkdir(world.folder, 0700), 0);
-    assert_int_equal(chmod(world.folder, 0777), 0);
+    assert_int_equal(chmod(world.folder, 0755), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_OK);
     assert_int_equal(mode_of(world.folder), 0700);
 }
@@ -35,10 +35,28 @@ static void a_lax_folder_of_other_things_is_left_alone(void **state) {
     int other = open(world_file("letter.txt"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(other >= 0);
     close(other);
-    assert_int_equal(chmod(world.folder, 01777), 0);
+    assert_int_equal(chmod(world.folder, 0755), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
     world_assert_says("other things");
-    assert_int_equal(mode_of(world.folder), 01777);
+    assert_int_equal(mode_of(world.folder), 0755);
+}
+
+/* The data that a server would load, and the file that it would be locked by, may be theirs. */
+static void a_folder_that_others_can_write_to_is_refused(void **state) {
+    (void)state;
+    static const mode_t modes[] = {0777, 01777, 0770, 0720, 0702};
+    assert_int_equal(mkdir(world.folder, 0700), 0);
+    int lock = open(world_file("start.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    assert_true(lock >= 0);
+    close(lock);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(world.folder, modes[i]), 0);
+        assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
+        world_assert_says("others can write");
+        world_assert_says("chmod 700");
+        assert_int_equal(mode_of(world.folder), modes[i]);
+    }
+    assert_int_equal(world_servers(0), 0);
 }
 
 static void a_folder_of_somebody_else_is_refused(void **state) {
@@ -51,6 +69,23 @@ static void a_folder_of_somebody_else_is_refused(void **state) {
     world_assert_says("somebody else's");
     world_assert_says(world.folder);
     assert_int_equal(world_servers(0), 0);
+}
+
+static void open_what_nobody_may(void) {
+    if (chown(world.folder, NOBODY_UID, NOBODY_UID) != 0 || chmod(world.folder, 0) != 0 ||
+        setuid(NOBODY_UID) != 0)
+        _exit(1);
+    _exit(world_ensure(LONG_MS) == LK_DENIED && strstr(world.error.text, "cannot be opened") ? 0
+                                                                                             : 1);
+}
+
+static void a_folder_of_ours_without_rights_is_not_called_somebody_elses(void **state) {
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(world.folder, 0700), 0);
+    assert_int_equal(chmod(world.root, 0755), 0);
+    assert_int_equal(world_in_a_process(open_what_nobody_may), 0);
 }
 
 static void become_somebody_else(void) {
@@ -160,7 +195,9 @@ int main(void) {
         LOCAL_TEST(a_new_folder_is_private),
         LOCAL_TEST(a_lax_folder_is_tightened),
         LOCAL_TEST(a_lax_folder_of_other_things_is_left_alone),
+        LOCAL_TEST(a_folder_that_others_can_write_to_is_refused),
         LOCAL_TEST(a_folder_of_somebody_else_is_refused),
+        LOCAL_TEST(a_folder_of_ours_without_rights_is_not_called_somebody_elses),
         LOCAL_TEST(a_folder_that_cannot_even_be_opened_is_refused),
         LOCAL_TEST(a_symbolic_link_is_refused),
         LOCAL_TEST(a_file_is_refused),

@@ -102,6 +102,26 @@ static void a_server_whose_folder_was_removed_is_ended_and_replaced(void **state
     assert_answer("PING", "PONG");
 }
 
+/* The kernel marks a removed folder by these words; this one is only called so. */
+static void a_server_whose_folder_has_the_name_of_a_removed_one_lives_on(void **state) {
+    (void)state;
+    char folder[sizeof world.folder];
+    memcpy(folder, world.folder, sizeof folder);
+    snprintf(world.folder, sizeof world.folder, "%.80s (deleted)", folder);
+    setenv("LATCHKEY_LOCAL_DIR", world.folder, 1);
+    assert_int_equal(world_ensure(LONG_MS), LK_OK);
+    pid_t pid = world_pid();
+    memcpy(world.folder, folder, sizeof folder);
+    setenv("LATCHKEY_LOCAL_DIR", world.folder, 1);
+    assert_int_equal(world_ensure(LONG_MS), LK_OK);
+    pid_t other = world_pid();
+    assert_true(pid > 0 && pid != other);
+    world_remove(world.folder); /* and the server there is ended, after any that would be, too */
+    assert_int_equal(world_ensure(LONG_MS), LK_OK);
+    world_await_end(other);
+    assert_false(world_is_gone(pid));
+}
+
 static void a_server_without_its_socket_gets_no_rival(void **state) {
     (void)state;
     assert_int_equal(world_ensure(LONG_MS), LK_OK);
@@ -247,6 +267,7 @@ int main(void) {
         LOCAL_TEST(many_processes_at_once_start_one_server),
         LOCAL_TEST(a_killed_server_comes_back_with_its_data),
         LOCAL_TEST(a_server_whose_folder_was_removed_is_ended_and_replaced),
+        LOCAL_TEST(a_server_whose_folder_has_the_name_of_a_removed_one_lives_on),
         LOCAL_TEST(a_server_without_its_socket_gets_no_rival),
         LOCAL_TEST(a_stopped_server_gets_no_rival),
         LOCAL_TEST(whoever_starts_a_server_is_waited_for),

@@ -114,6 +114,31 @@ static void what_is_given_is_taken_and_copied(void **state) {
     lki_settings_clear(&settings);
 }
 
+static void options_of_tls_suit_a_url_with_tls_alone(void **state) {
+    (void)state;
+    char given[] = "x";
+    static const char *const plain[] = {"redis://h", "valkey://h", "unix:///s", "REDIS://h"};
+    static const char *const others[] = {"rediss://h", "valkeys://h", "local:"};
+    const struct {
+        const char *name;
+        lki_settings settings;
+    } options[] = {{"tls_ca", {.tls_ca = given}},
+                   {"tls_cert", {.tls_cert = given}},
+                   {"tls_key", {.tls_key = given}},
+                   {"tls_server_name", {.tls_server_name = given}}};
+    const lki_settings none = {0};
+    lki_error error;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        for (size_t j = 0; j < sizeof plain / sizeof *plain; j++) {
+            assert_int_equal(lki_settings_suit(&options[i].settings, plain[j], &error), LK_INVALID);
+            assert_memory_equal(error.text, options[i].name, strlen(options[i].name));
+            assert_int_equal(lki_settings_suit(&none, plain[j], &error), LK_OK);
+        }
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            assert_int_equal(lki_settings_suit(&options[i].settings, others[j], &error), LK_OK);
+    }
+}
+
 static void settings_that_were_cleared_are_empty(void **state) {
     (void)state;
     lki_settings settings = read_options(NULL), empty = {0};
@@ -293,6 +318,7 @@ int main(void) {
         cmocka_unit_test(no_options_are_all_defaults),
         cmocka_unit_test(options_of_zero_are_all_defaults),
         cmocka_unit_test(what_is_given_is_taken_and_copied),
+        cmocka_unit_test(options_of_tls_suit_a_url_with_tls_alone),
         cmocka_unit_test(settings_that_were_cleared_are_empty),
         cmocka_unit_test(a_timeout_is_1_ms_to_a_day),
         cmocka_unit_test(a_prefix_has_1_to_64_bytes),

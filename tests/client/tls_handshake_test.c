@@ -139,7 +139,7 @@ static void each_allocation_of_opening_may_fail(void **state) {
         allocations = 0;
         lki_memory_refuse(refuses);
         lk_status status = lki_transport_open(
-            &endpoint, &files, lki_after_ms(lki_now_us(), LONG_MS), -1, &transport, &error);
+            &endpoint, &files, lki_after_ms(lki_now_us(), LONG_MS), -1, NULL, &transport, &error);
         lki_memory_refuse(NULL);
         assert_int_equal(status, allocations >= refused_one ? LK_NOMEM : LK_OK);
     }

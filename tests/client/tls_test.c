@@ -4,6 +4,9 @@
  */
 #include "tls_world.h"
 
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <unistd.h>
 
 static tcp_server elsewhere; /* like `here` */
@@ -93,6 +96,18 @@ static void a_name_that_would_match_everything_is_invalid(void **state) {
     assert_refused("localhost", here.port, &files, LK_INVALID, "tls_server_name");
     files.server_name = ".test";
     assert_refused("localhost", elsewhere.port, &files, LK_INVALID, "tls_server_name");
+}
+
+static void a_name_that_is_longer_than_names_can_be_is_invalid(void **state) {
+    (void)state;
+    char name[257];
+    lki_tls_files files = trusting("ca.crt");
+    memset(name, 'a', sizeof name - 1);
+    name[256] = '\0';
+    files.server_name = name;
+    assert_refused("localhost", here.port, &files, LK_INVALID, "tls_server_name");
+    name[255] = '\0';
+    assert_refused("localhost", here.port, &files, LK_DENIED, "hostname mismatch");
 }
 
 static void a_certificate_of_an_unknown_issuer_is_refused(void **state) {
@@ -219,6 +234,28 @@ static void a_key_that_does_not_fit_is_invalid(void **state) {
     assert_refused("localhost", here.port, &files, LK_INVALID, "key that belongs to tls_cert");
 }
 
+/* A certificate with an RSA key, made out by itself; those of the world have EC keys. */
+static void make_rsa_certificate(const char *path) {
+    EVP_PKEY *key = EVP_RSA_gen(2048);
+    X509 *made = X509_new();
+    FILE *out = fopen(path, "we");
+    assert_true(key && made && out);
+    assert_true(X509_gmtime_adj(X509_getm_notBefore(made), 0) &&
+                X509_gmtime_adj(X509_getm_notAfter(made), 3600) && X509_set_pubkey(made, key) &&
+                X509_sign(made, key, EVP_sha256()) && PEM_write_X509(out, made));
+    fclose(out);
+    X509_free(made);
+    EVP_PKEY_free(key);
+}
+
+static void a_key_of_another_kind_is_invalid(void **state) {
+    (void)state;
+    lki_tls_files files = {
+        .ca = file("ca.crt"), .cert = file("rsa.crt"), .key = file("client.key")};
+    make_rsa_certificate(files.cert);
+    assert_refused("localhost", here.port, &files, LK_INVALID, "key that belongs to tls_cert");
+}
+
 static void a_locked_key_is_invalid_and_nobody_is_asked_for_a_passphrase(void **state) {
     (void)state;
     lki_tls_files files = {
@@ -253,6 +290,7 @@ int main(void) {
         cmocka_unit_test(a_certificate_for_another_address_is_refused),
         cmocka_unit_test(the_expected_name_can_be_another_than_the_host),
         cmocka_unit_test(a_name_that_would_match_everything_is_invalid),
+        cmocka_unit_test(a_name_that_is_longer_than_names_can_be_is_invalid),
         cmocka_unit_test(a_certificate_of_an_unknown_issuer_is_refused),
         cmocka_unit_test(only_the_issuers_of_the_system_are_trusted_by_default),
         cmocka_unit_test(an_expired_certificate_is_refused),
@@ -264,6 +302,7 @@ int main(void) {
         cmocka_unit_test(a_missing_file_is_invalid_and_named),
         cmocka_unit_test(a_file_of_something_else_is_invalid_and_named),
         cmocka_unit_test(a_key_that_does_not_fit_is_invalid),
+        cmocka_unit_test(a_key_of_another_kind_is_invalid),
         cmocka_unit_test(a_locked_key_is_invalid_and_nobody_is_asked_for_a_passphrase),
         cmocka_unit_test(a_key_without_a_certificate_is_invalid),
         cmocka_unit_test(files_are_read_before_anybody_is_connected),

@@ -67,7 +67,7 @@ static inline lk_status open_until(const char *host, unsigned port, const lki_tl
     lki_endpoint endpoint;
     snprintf(url, sizeof url, "rediss://ann:hunter2@%s:%u", host, port);
     assert_int_equal(lki_url_read(url, NULL, &endpoint, error), LK_OK);
-    lk_status status = lki_transport_open(&endpoint, files, deadline_us, stop_fd, out, error);
+    lk_status status = lki_transport_open(&endpoint, files, deadline_us, stop_fd, NULL, out, error);
     if (status != LK_OK) {
         assert_int_equal(error->status, status);
         assert_null(strstr(error->text, "hunter2"));

@@ -156,7 +156,7 @@ static lk_status open_until(const char *url, int64_t deadline_us, int stop_fd, l
                             lki_error *error) {
     lki_endpoint endpoint;
     assert_int_equal(lki_url_read(url, NULL, &endpoint, error), LK_OK);
-    lk_status status = lki_transport_open(&endpoint, NULL, deadline_us, stop_fd, out, error);
+    lk_status status = lki_transport_open(&endpoint, NULL, deadline_us, stop_fd, NULL, out, error);
     assert_null(strstr(error->text, "hunter2"));
     if (status != LK_OK)
         assert_int_equal(error->status, status);
@@ -329,6 +329,32 @@ static void a_descriptor_is_not_inherited(void **state) {
     stop(&peer);
 }
 
+static lk_status open_seen(const test_peer *peer, int64_t ms, _Atomic int *fd_seen,
+                           lki_transport **out) {
+    lki_endpoint endpoint;
+    lki_error error;
+    assert_int_equal(lki_url_read(peer->url, NULL, &endpoint, &error), LK_OK);
+    lk_status status = lki_transport_open(&endpoint, NULL, lki_after_ms(lki_now_us(), ms), -1,
+                                          fd_seen, out, &error);
+    lki_endpoint_clear(&endpoint);
+    return status;
+}
+
+static void a_descriptor_is_seen_as_long_as_it_is_open(void **state) {
+    (void)state;
+    _Atomic int fd_seen = -1;
+    lki_transport *transport = NULL;
+    test_peer good = listen_on_tcp(), silent = listen_on_tcp();
+    fill(&silent);
+    assert_int_equal(open_seen(&good, LONG_MS, &fd_seen, &transport), LK_OK);
+    assert_int_equal(fd_seen, lki_transport_fd(transport));
+    lki_transport_close(transport);
+    assert_int_equal(open_seen(&silent, SHORT_MS, &fd_seen, &transport), LK_UNAVAILABLE);
+    assert_int_equal(fd_seen, -1);
+    stop(&good);
+    stop(&silent);
+}
+
 static void a_dropped_connection_is_closed_in_the_child_alone(void **state) {
     (void)state;
     int accepted, status;
@@ -402,7 +428,7 @@ static void a_path_that_is_too_long_is_invalid(void **state) {
     path[0] = '/';
     path[sizeof path - 1] = '\0';
     lki_endpoint endpoint = {.path = path, .shown = shown};
-    assert_int_equal(lki_transport_open(&endpoint, NULL, LKI_NEVER, -1, &transport, &error),
+    assert_int_equal(lki_transport_open(&endpoint, NULL, LKI_NEVER, -1, NULL, &transport, &error),
                      LK_INVALID);
 }
 
@@ -547,7 +573,7 @@ static void each_allocation_of_opening_may_fail(void **state) {
         allocations = 0;
         lki_memory_refuse(refuses);
         lk_status status = lki_transport_open(&endpoint, NULL, lki_after_ms(lki_now_us(), LONG_MS),
-                                              -1, &transport, &error);
+                                              -1, NULL, &transport, &error);
         lki_memory_refuse(NULL);
         assert_int_equal(status, allocations >= refused_one ? LK_NOMEM : LK_OK);
         assert_int_equal(count_descriptors(), before + (status == LK_OK));
@@ -568,6 +594,7 @@ int main(void) {
         cmocka_unit_test(writing_to_a_peer_that_closed_is_broken_and_no_signal),
         cmocka_unit_test(a_tcp_connection_neither_delays_nor_lingers),
         cmocka_unit_test(a_descriptor_is_not_inherited),
+        cmocka_unit_test(a_descriptor_is_seen_as_long_as_it_is_open),
         cmocka_unit_test(a_dropped_connection_is_closed_in_the_child_alone),
         cmocka_unit_test(closing_nothing_is_fine),
         cmocka_unit_test(a_refused_connection_says_which_server),

@@ -153,8 +153,13 @@ static size_t draw_intent(generator *make, const belief_party *party) {
     weights[RENEW] = base[RENEW] * kind->renew;
     weights[RELEASE] = base[RELEASE] * kind->release;
     weights[FORCE] = base[FORCE] * kind->force;
+    for (size_t i = 0; i < INTENTS; i++)
+        if (i != FRESH && i != RELEASE && i != RENEW && i != INSPECT)
+            weights[i] = weights[i] * (100 - kind->plain) / 100;
+    if (party->holds || party->waits)
+        weights[FRESH] = weights[FRESH] * (100 - kind->plain) / 100;
     if (party->holds) /* otherwise there is mostly nothing to convert */
-        weights[CONVERT] = base[CONVERT] * (party->writes > 0 ? 200 : 20);
+        weights[CONVERT] = weights[CONVERT] * (party->writes > 0 ? 10 : 1) / 5;
     return random_weighted(&make->random, weights, INTENTS);
 }
 

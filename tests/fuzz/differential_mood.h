@@ -19,6 +19,7 @@ typedef struct {
     unsigned long_lease;     /* in percent */
     unsigned repeat, renew;  /* how much likelier than usual, in percent */
     unsigned release, force;
+    unsigned plain; /* in percent: nothing but taking, waiting, renewing and giving back */
 } mood_kind;
 
 typedef struct {

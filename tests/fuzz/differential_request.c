@@ -111,6 +111,8 @@ static void begin(const actor *who, step *out, lki_op op) {
 }
 
 static lki_text draw_owner(const actor *who) {
+    if (percent(who, who->make->present.kind->plain))
+        return cast_text("");
     if (percent(who, 4))
         return cast_handle(who->handle);
     if (percent(who, who->make->present.kind->kin))

@@ -84,6 +84,8 @@ static void automatic_renewal_goes_on_when_its_script_is_forgotten(void **state)
         size_t texts = fake_server_count(fake, "EVAL");
         ask(eye, "SCRIPT FLUSH");
         assert_true(fake_server_wait_for(fake, "EVAL", texts + 1, LONG_MS));
+        size_t hashes = fake_server_count(fake, "EVALSHA"); /* after that, the text has been run */
+        assert_true(fake_server_wait_for(fake, "EVALSHA", hashes + 1, LONG_MS));
     }
     assert_true(lk_valid(watched));
     assert_int_equal(atomic_load(&losses), 0);

@@ -47,6 +47,31 @@ static void topologies_to_come_are_unsupported(void **state) {
         assert_not_opened(urls[i], NULL, LK_UNSUPPORTED, "version");
 }
 
+static void a_db_that_the_server_does_not_have_is_invalid(void **state) {
+    (void)state;
+    char *url = test_print("%s?db=99", world_url);
+    assert_not_opened(url, NULL, LK_INVALID, "db");
+    free(url);
+}
+
+static void a_server_that_is_full_says_so(void **state) {
+    (void)state;
+    redisReply *before = world_ask("CONFIG GET maxclients");
+    char *url = url_of(":hunter2xyz");
+    world_do("CONFIG SET maxclients 1"); /* that is us */
+    lk_client *client = NULL;
+    lk_status without = lk_open(world_url, NULL, &client);
+    char *words = test_print("%s", lk_last_error());
+    lk_status with = lk_open(url, NULL, &client);
+    world_do("CONFIG SET maxclients %s", before->element[1]->str);
+    assert_int_equal(without, LK_UNAVAILABLE);
+    assert_says(words, "max number of clients");
+    assert_int_equal(with, LK_UNAVAILABLE);
+    assert_says(lk_last_error(), "maxclients");
+    freeReplyObject(before);
+    free(url), free(words);
+}
+
 static void nobody_there_is_unavailable(void **state) {
     (void)state;
     char *url = test_print("%s-nobody", world_url);
@@ -89,6 +114,9 @@ static void options_that_cannot_be_are_refused_by_name(void **state) {
         {{.connect_timeout_ms = -1}, "connect_timeout_ms", LK_INVALID},
         {{.command_timeout_ms = -1}, "command_timeout_ms", LK_INVALID},
         {{.tls_key = "/key"}, "tls_key", LK_INVALID},
+        {{.tls_ca = "/ca"}, "tls_ca", LK_INVALID}, /* the URL is one without TLS */
+        {{.tls_cert = "/cert"}, "tls_cert", LK_INVALID},
+        {{.tls_server_name = "h"}, "tls_server_name", LK_INVALID},
         {{.min_replicas = 1}, "min_replicas", LK_UNSUPPORTED},
         {{.min_replicas = -1}, "min_replicas", LK_UNSUPPORTED},
     };
@@ -152,6 +180,14 @@ static void a_wrong_password_is_denied_and_not_shown(void **state) {
     assert_not_opened(nobody, NULL, LK_DENIED, "password");
     assert_says_not(lk_last_error(), "hunter");
     free(wrong), free(nobody);
+}
+
+static void a_password_for_a_server_without_one_is_denied(void **state) {
+    (void)state;
+    char *url = url_of(":hunter2xyz");
+    assert_not_opened(url, NULL, LK_DENIED, "it has no password");
+    assert_says_not(lk_last_error(), "hunter");
+    free(url);
 }
 
 static void a_right_password_of_the_url_opens(void **state) {
@@ -323,11 +359,14 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         world_test(a_url_that_cannot_be_read_is_refused_by_its_part),
         world_test(topologies_to_come_are_unsupported),
+        world_test(a_db_that_the_server_does_not_have_is_invalid),
+        world_test(a_server_that_is_full_says_so),
         world_test(nobody_there_is_unavailable),
         world_test(the_url_may_come_from_the_environment),
         world_test(options_that_cannot_be_are_refused_by_name),
         world_test(options_at_their_longest_work),
         user_test(a_wrong_password_is_denied_and_not_shown),
+        user_test(a_password_for_a_server_without_one_is_denied),
         user_test(a_right_password_of_the_url_opens),
         user_test(a_password_of_the_environment_opens),
         user_test(a_server_that_wants_a_password_denies_who_has_none),

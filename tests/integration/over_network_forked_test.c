@@ -1,0 +1,116 @@
+/* fork() while a client connects again by TLS: its child can close what was being made. */
+#include "latchkey.h"
+#include "tls_server.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TARGET_MOST = 64, DESCRIPTORS = 256, STEPS = 5000, TIMEOUT_MS = 200 };
+
+static tcp_server secure;
+
+static int start(void **state) {
+    (void)state;
+    assert_true(certificates_make());
+    secure = tls_server_start("here", "no", NULL);
+    return secure.server ? 0 : -1;
+}
+
+static int stop(void **state) {
+    (void)state;
+    test_server_stop(secure.server);
+    certificates_remove();
+    return 0;
+}
+
+/* What the descriptors lead to, if that is a socket; "" otherwise. */
+typedef struct {
+    char targets[DESCRIPTORS][TARGET_MOST];
+    int count;
+} socket_list;
+
+static void list_sockets(socket_list *list) {
+    list->count = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        char path[64], *target = list->targets[fd];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        memset(target, 0, TARGET_MOST);
+        if (readlink(path, target, TARGET_MOST - 1) < 0 || strncmp(target, "socket:", 7) != 0)
+            memset(target, 0, TARGET_MOST);
+        list->count += *target != 0;
+    }
+}
+
+static bool has_another(const socket_list *now, const socket_list *before) {
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        if (*now->targets[fd] && strcmp(now->targets[fd], before->targets[fd]) != 0)
+            return true;
+    return false;
+}
+
+/* The kernel takes connections for a server that is stopped; the handshake is not answered. */
+static bool wait_for_another(const socket_list *before) {
+    socket_list now;
+    for (int i = 0; i < STEPS; i++) {
+        list_sockets(&now);
+        if (has_another(&now, before))
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return false;
+}
+
+static int close_in_a_child(lk_client *client, int sockets_without_it) {
+    int ended = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        socket_list left;
+        lk_close(client);
+        list_sockets(&left);
+        _exit(left.count == sockets_without_it ? 0 : 1);
+    }
+    return waitpid(child, &ended, 0) == child ? ended : -1;
+}
+
+static void a_child_closes_the_connection_whose_handshake_is_under_way(void **state) {
+    (void)state;
+    lk_client_options options = {.tls_ca = certificate_file("ca.crt"),
+                                 .command_timeout_ms = TIMEOUT_MS};
+    char url[64];
+    socket_list without, with;
+    lk_client *client = NULL;
+    lk_lock *lock = NULL;
+    snprintf(url, sizeof url, "rediss://127.0.0.1:%u", secure.port);
+    list_sockets(&without);
+    assert_int_equal(lk_open(url, &options, &client), LK_OK);
+    assert_int_equal(lk_lock_new(client, "x", NULL, &lock), LK_OK);
+    list_sockets(&with);
+    kill(test_server_pid(secure.server), SIGSTOP);
+    lk_status status = lk_trywrlock(lock);
+    bool is_dialing = wait_for_another(&with);
+    int ended = close_in_a_child(client, without.count);
+    kill(test_server_pid(secure.server), SIGCONT);
+    assert_int_equal(status, LK_UNAVAILABLE);
+    assert_true(is_dialing);
+    assert_int_equal(ended, 0);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_closes_the_connection_whose_handshake_is_under_way),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
