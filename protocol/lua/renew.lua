@@ -27,19 +27,20 @@ local function read_entry(at)
     return tonumber(fence), tonumber(req), lease * 1000
 end
 
--- The record of the hold that an entry names, and its counts.
+-- The hold that an entry names: its record, the number of its writes, and 1 if it was handed over
+-- and not claimed.
 local function read_hold(key, handle, fence)
-    local v = redis.pcall('HMGET', key, 'h:' .. handle, 'mark', 'sole', 'due', 'write_holds',
-        'reader_waiters', 'writer_waiters', 'up', 'line')
+    local v = redis.pcall('HMGET', key, 'h:' .. handle, 'mark', 'sole', 'due', 'line')
     if not v[1] or v[2] then return end
-    local counts, present, first = string.match(v[1], '^(%d+ %d+) (%d+) (%d+) ')
-    if fence >= tonumber(first) and fence <= tonumber(present) then return v, counts end
+    local writes, present, first, provisional = string.match(v[1],
+        '^%d+ (%d+) (%d+) (%d+) %d+ %a %d+ (%d)')
+    if fence >= tonumber(first) and fence <= tonumber(present) then return v, writes, provisional end
 end
 
--- A hold that was handed over is its client's from now on: the record that says so, or nil. SPEC 5.3.
-local function claimed(record)
-    local before, after = string.match(record, '^(%d+ %d+ %d+ %d+ %d+ %a %d+ )1( .*)$')
-    return before and before .. '0' .. after
+-- It is its client's from now on. SPEC 5.3.
+local function claim(key, handle, record)
+    redis.call('HSET', key, 'h:' .. handle,
+        (string.gsub(record, '^(%d+ %d+ %d+ %d+ %d+ %a %d+ )1 ', '%10 ', 1)))
 end
 
 local function expiry(due, writes)
@@ -47,17 +48,22 @@ local function expiry(due, writes)
 end
 
 -- Nobody else holds it, and few or none wait. SPEC 5.1.
-local function renew_sole(key, handle, v, counts, lease)
-    local due, record = tonumber(v[4]), claimed(v[1])
+local function renew_sole(key, handle, v, writes, provisional, lease)
+    local due, latest, earliest, _ = tonumber(v[4]), 0, nil, nil
     if v[3] ~= handle or due <= lk.now then return end
-    local _, earliest, latest = lk.line_dues(v[9] or '')
-    if earliest <= lk.now then return end
-    if lk.now + lease > due or record then
-        due = math.max(due, lk.now + lease)
+    if v[5] then
+        _, earliest, latest = lk.line_dues(v[5])
+        if earliest <= lk.now then return end
+    end
+    if provisional == '1' then
         lk.insist(key)
-        redis.call('HSET', key, 'due', string.format('%.0f', due), 'h:' .. handle, record or v[1])
-        redis.call('PEXPIREAT', key,
-            expiry(math.max(due, latest), not string.find(counts, ' 0$')))
+        claim(key, handle, v[1])
+    end
+    if lk.now + lease > due then
+        due = lk.now + lease
+        lk.insist(key)
+        redis.call('HSET', key, 'due', string.format('%.0f', due))
+        redis.call('PEXPIREAT', key, expiry(math.max(due, latest), writes ~= '0'))
     end
     return { 'lease', math.floor((due - lk.now) / 1000) }
 end
@@ -90,26 +96,26 @@ local function renew_in_line(key, handle, req, lease)
 end
 
 -- Others hold or wait beside it. SPEC 5.1, 5.3.
-local function renew_among_others(at, key, handle, v, lease)
+local function renew_among_others(at, key, handle, v, provisional, lease)
     local due_key, now = KEYS[at + 1], string.format('%.0f', lk.now)
     if v[3] then return end
+    local others = redis.call('HMGET', key, 'write_holds', 'reader_waiters', 'writer_waiters', 'up')
     local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now, now, 'LIMIT', '0', '1')
     if run_out.err or run_out[1] then return end
     local member = 'h:' .. handle
     lk.insist(key)
     redis.call('ZADD', due_key, 'GT', string.format('%.0f', lk.now + lease), member)
     local due = tonumber(redis.call('ZSCORE', due_key, member))
-    local record = claimed(v[1])
-    if record then redis.call('HSET', key, member, record) end
+    if provisional == '1' then claim(key, handle, v[1]) end
     local latest = tonumber(redis.call('ZRANGE', due_key, '-1', '-1', 'WITHSCORES')[2])
-    if v[6] or v[7] or v[8] then
+    if others[2] or others[3] or others[4] then
         latest = math.max(latest, -redis.call('ZRANGE', due_key, '0', '0', 'WITHSCORES')[2])
     end
-    local expires = expiry(latest, v[5])
+    local expires = expiry(latest, others[1])
     redis.call('PEXPIREAT', key, expires)
     redis.call('PEXPIREAT', due_key, expires)
-    if v[6] then redis.call('PEXPIREAT', KEYS[at + 2], expires) end
-    if v[7] then redis.call('PEXPIREAT', KEYS[at + 3], expires) end
+    if others[2] then redis.call('PEXPIREAT', KEYS[at + 2], expires) end
+    if others[3] then redis.call('PEXPIREAT', KEYS[at + 3], expires) end
     return { 'lease', math.floor((due - lk.now) / 1000) }
 end
 
@@ -118,10 +124,10 @@ local function renew_shortly(at)
     local fence, req, lease = read_entry(at)
     if not fence then return end
     if fence == 0 then return renew_in_line(key, handle, req, lease) end
-    local v, counts = read_hold(key, handle, fence)
+    local v, writes, provisional = read_hold(key, handle, fence)
     if not v then return end
-    return renew_sole(key, handle, v, counts, lease)
-        or renew_among_others(at, key, handle, v, lease)
+    return renew_sole(key, handle, v, writes, provisional, lease)
+        or renew_among_others(at, key, handle, v, provisional, lease)
 end
 
 local long_way
