@@ -1,0 +1,25 @@
+/* A subcommand as data: `main` finds and runs it, `help` prints it. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "options.h"
+
+typedef struct {
+    const char *name;
+    const char *arguments; /* behind the options */
+    const char *summary;   /* a line for `latchkey help` */
+    const char *text;      /* what --help says beyond the options */
+    const char *examples;  /* lines of a shell, each with a comment */
+    const option *options;
+    bool keeps_signals; /* a child inherits them as they came to us */
+    /* words[0] is the subcommand. Returns what the command ends with. */
+    int (*run)(int count, char **words);
+} command;
+
+/* In the order in which `latchkey help` names them; ended by a name of NULL. */
+extern const command *const commands[];
+
+const command *command_find(const char *name);
+void command_help(const command *); /* on stdout */
+
+#endif

@@ -1,0 +1,55 @@
+/* See common.h. */
+#include "common.h"
+
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The library gets a copy; the command line keeps the shape of it. */
+static char *take_url(char *word) {
+    char *copy = strdup(word), *at = strstr(word, "://");
+    char *end = at ? at + 3 + strcspn(at + 3, "/?#") : NULL;
+    char *host = NULL, *colon = NULL;
+    for (char *c = at ? at + 3 : end; c < end; c++) {
+        if (*c == ':' && !colon)
+            colon = c;
+        if (*c == '@')
+            host = c;
+    }
+    if (host && colon && colon < host)
+        memset(colon + 1, 'x', (size_t)(host - colon - 1));
+    return copy;
+}
+
+int common_taken(common *self, const option *row, char *value) {
+    const char **texts[] = {&self->prefix, &self->tls_ca, &self->tls_cert, &self->tls_key,
+                            &self->tls_server_name};
+    static const char *const names[] = {"prefix", "tls-ca", "tls-cert", "tls-key",
+                                        "tls-server-name"};
+    if (option_is(row, "url")) {
+        free(self->url);
+        self->url = take_url(value);
+    } else if (option_is(row, "verbose")) {
+        say_verbosely(true);
+    } else if (option_is(row, "help")) {
+        self->help = true;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (option_is(row, names[i]))
+            *texts[i] = value;
+    return 0;
+}
+
+int common_open(common *self, lk_client **out) {
+    lk_client_options options = {.prefix = self->prefix,
+                                 .tls_ca = self->tls_ca,
+                                 .tls_cert = self->tls_cert,
+                                 .tls_key = self->tls_key,
+                                 .tls_server_name = self->tls_server_name,
+                                 .log = says_notes() ? say_log : NULL};
+    lk_status status = lk_open(self->url, &options, out);
+    free(self->url);
+    self->url = NULL;
+    return status == LK_OK ? 0 : say_status(status);
+}

@@ -1,0 +1,35 @@
+/* The options that every subcommand has, and the client that they lead to. */
+#ifndef CLI_COMMON_H
+#define CLI_COMMON_H
+
+#include "latchkey.h"
+#include "options.h"
+
+typedef struct {
+    char *url; /* NULL: LATCHKEY_URL, or local: */
+    const char *prefix, *tls_ca, *tls_cert, *tls_key, *tls_server_name;
+    bool help;
+} common;
+
+/* The end of each table of options. */
+#define COMMON_OPTIONS                                                                       \
+    {'u', "url", "URL", "the server; otherwise LATCHKEY_URL, or local:"},                    \
+        {0, "prefix", "TEXT", "of the keys; lk"},                                            \
+        {0, "tls-ca", "FILE", "certificates to trust; the system's"},                        \
+        {0, "tls-cert", "FILE", "our certificate"},                                          \
+        {0, "tls-key", "FILE", "its key; in the file of the certificate"},                   \
+        {0, "tls-server-name", "NAME", "that the server's certificate must have; the host"}, \
+        {0, "verbose", NULL, "log to stderr"}, {'h', "help", NULL, "print this, and end"}, { \
+        0, NULL, NULL, NULL                                                                  \
+    }
+
+/* Takes an option of that part of the table. Returns 0, or the code to end with. */
+int common_taken(common *, const option *, char *value);
+
+/*
+ * Opens a client. Returns 0, or the code to end with, after saying why. A password in the URL of the
+ * command line is covered up there, where ps would show it.
+ */
+int common_open(common *, lk_client **out);
+
+#endif

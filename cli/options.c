@@ -1,0 +1,104 @@
+/* See options.h. */
+#include "options.h"
+
+#include "say.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTIONS_MOST = 32, LONG_BASE = 1000, TEXT_COLUMN = 26 };
+
+static size_t count_options(const option *options) {
+    size_t count = 0;
+    while (options[count].name)
+        count++;
+    return count;
+}
+
+static void build(const option *options, bool stop, char *letters, struct option *longs) {
+    size_t at = 0;
+    letters[at++] = stop ? '+' : '-';
+    letters[at++] = ':';
+    for (size_t i = 0; options[i].name; i++) {
+        longs[i] =
+            (struct option){options[i].name, options[i].argument ? 1 : 0, NULL, LONG_BASE + (int)i};
+        if (!options[i].letter)
+            continue;
+        letters[at++] = options[i].letter;
+        if (options[i].argument)
+            letters[at++] = ':';
+    }
+    letters[at] = '\0';
+}
+
+static size_t index_of(const option *options, int found) {
+    if (found >= LONG_BASE)
+        return (size_t)(found - LONG_BASE);
+    size_t index = 0;
+    while (options[index].name && options[index].letter != found)
+        index++;
+    return index;
+}
+
+static int complain(int found, char **words) {
+    const char *word = words[optind - 1];
+    bool is_long = strncmp(word, "--", 2) == 0;
+    if (found == ':')
+        return is_long ? say_usage("%s needs a value", word)
+                       : say_usage("-%c needs a value", optopt);
+    if (is_long || !optopt)
+        return say_usage("there is no option %s", word);
+    return say_usage("there is no option -%c", optopt);
+}
+
+int options_parse(const option *options, bool stop, int count, char **words, option_taken *taken,
+                  void *arg, int *rest) {
+    char letters[2 * OPTIONS_MOST + 3];
+    struct option longs[OPTIONS_MOST + 1] = {0};
+    int found, code = 0, others = 1;
+    if (count_options(options) > OPTIONS_MOST)
+        return say_failure(70, "too many options in a table");
+    build(options, stop, letters, longs);
+    optind = 0; /* begins anew, in glibc */
+    opterr = 0;
+    while (code == 0 && (found = getopt_long(count, words, letters, longs, NULL)) != -1) {
+        if (found == 1) /* with '-': a word that is no option; they move to the front, in order */
+            words[others++] = optarg;
+        else if (found == '?' || found == ':')
+            code = complain(found, words);
+        else
+            code = taken(arg, &options[index_of(options, found)], optarg);
+    }
+    if (code != 0)
+        return code;
+    if (stop) {
+        *rest = optind;
+        return 0;
+    }
+    while (optind < count) /* behind -- */
+        words[others++] = words[optind++];
+    words[others] = NULL;
+    *rest = 1;
+    return 0;
+}
+
+bool option_is(const option *row, const char *name) {
+    return strcmp(row->name, name) == 0;
+}
+
+void options_print(const option *options) {
+    for (size_t i = 0; options[i].name; i++) {
+        char left[80];
+        int length = options[i].letter ? snprintf(left, sizeof left, "  -%c, --%s",
+                                                  options[i].letter, options[i].name)
+                                       : snprintf(left, sizeof left, "      --%s", options[i].name);
+        if (options[i].argument)
+            length +=
+                snprintf(left + length, sizeof left - (size_t)length, " %s", options[i].argument);
+        if (length < TEXT_COLUMN)
+            printf("%-*s%s\n", TEXT_COLUMN, left, options[i].text);
+        else
+            printf("%s\n%*s%s\n", left, TEXT_COLUMN, "", options[i].text);
+    }
+}

@@ -1,0 +1,257 @@
+/* See run.h: the command line of `latchkey run`, and its course. */
+#include "run.h"
+
+#include "command.h"
+#include "duration.h"
+#include "exits.h"
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { FOR_EVER = -1 };
+
+static const option options[] = {
+    {'s', "shared", NULL, "a read lock: others may read too"},
+    {'x', "exclusive", NULL, "a write lock: nobody else (the default; -e too)"},
+    {'e', "write", NULL, "the same as -x"},
+    {'n', "nonblock", NULL, "do not wait: end with the conflict code if it is not free"},
+    {0, "nb", NULL, "the same as -n"},
+    {'w', "wait", "TIME", "wait so long at the most; 0 is -n"},
+    {0, "timeout", "TIME", "the same as -w"},
+    {'E', "conflict-exit-code", "CODE", "when the lock was not free in time; 1"},
+    {'c', "command", "TEXT", "run TEXT with the shell"},
+    {'o', "close", NULL, "nothing: the command never gets a descriptor of the lock"},
+    {0, "lease", "TIME", "how long the lock outlives a crash of this machine; 30s"},
+    {0, "policy", "POLICY", "fair, phase-fair, prefer-writer or prefer-reader; fair"},
+    {0, "owner", "TEXT", "act for this owner: $LATCHKEY_OWNER enters the lock of the parent"},
+    {0, "on-lost", "WHAT", "term (then kill), kill or ignore, when the lock is lost; term"},
+    COMMON_OPTIONS,
+};
+
+typedef struct {
+    common common;
+    lk_mode mode;
+    int64_t wait_ms;
+    int conflict;
+    lk_lock_options lock;
+    on_lost on_lost;
+    char *shell_text;
+} wishes;
+
+static int find_word(const char *const *words, const char *word) {
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], word) == 0)
+            return i;
+    return -1;
+}
+
+static int take_time(const option *row, const char *value, int64_t *ms) {
+    if (!duration_read(value, ms))
+        return say_usage("--%s %s is no time; write 2, 0.5, 500ms, 30s, 5m or 2h", row->name,
+                         value);
+    return 0;
+}
+
+static int take_code(const char *value, int *code) {
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (*end || end == value || number < 0 || number > 255)
+        return say_usage("-E %s is no exit code; 0 to 255 are", value);
+    *code = (int)number;
+    return 0;
+}
+
+static int take_word(const option *row, const char *value, const char *const *words, int *found) {
+    *found = find_word(words, value);
+    return *found >= 0 ? 0 : say_usage("--%s cannot be %s", row->name, value);
+}
+
+static int taken(void *arg, const option *row, char *value) {
+    static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader",
+                                           NULL};
+    static const char *const losses[] = {"term", "kill", "ignore", NULL};
+    wishes *wanted = arg;
+    int found = 0, code = 0;
+    if (option_is(row, "shared")) {
+        wanted->mode = LK_READ;
+    } else if (option_is(row, "exclusive") || option_is(row, "write")) {
+        wanted->mode = LK_WRITE;
+    } else if (option_is(row, "nonblock") || option_is(row, "nb")) {
+        wanted->wait_ms = 0;
+    } else if (option_is(row, "wait") || option_is(row, "timeout")) {
+        code = take_time(row, value, &wanted->wait_ms);
+    } else if (option_is(row, "conflict-exit-code")) {
+        code = take_code(value, &wanted->conflict);
+    } else if (option_is(row, "command")) {
+        wanted->shell_text = value;
+    } else if (option_is(row, "lease")) {
+        code = take_time(row, value, &wanted->lock.lease_ms);
+        if (code == 0 && (wanted->lock.lease_ms < 100 || wanted->lock.lease_ms > 86400000))
+            code = say_usage("--lease %s: it must be 0.1s to 24h", value);
+    } else if (option_is(row, "policy")) {
+        code = take_word(row, value, policies, &found);
+        wanted->lock.policy = (lk_policy)found;
+    } else if (option_is(row, "owner")) {
+        wanted->lock.owner = value;
+    } else if (option_is(row, "on-lost")) {
+        code = take_word(row, value, losses, &found);
+        wanted->on_lost = (on_lost)found;
+    } else if (!option_is(row, "close")) {
+        code = common_taken(&wanted->common, row, value);
+    }
+    return code;
+}
+
+/* Name and command; `-c TEXT` may stand behind the name, as flock has it. */
+static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
+    if (!words[0])
+        return say_usage("which lock, and which command?");
+    out->name = *words++;
+    if (words[0] && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0)) {
+        if (!words[1])
+            return say_usage("-c needs a value");
+        wanted->shell_text = words[1];
+        words += 2;
+    } else if (words[0] && strcmp(words[0], "--") == 0) {
+        words++;
+    }
+    if (wanted->shell_text && words[0])
+        return say_usage("-c has a command already; %s is one too many", words[0]);
+    if (!wanted->shell_text && !words[0])
+        return say_usage("which command is to run under lock \"%s\"?", out->name);
+    const char *named = getenv("SHELL");
+    shell[0] = (char *)(named && *named ? named : "/bin/sh");
+    shell[1] = "-c";
+    shell[2] = wanted->shell_text;
+    shell[3] = NULL;
+    out->command = wanted->shell_text ? shell : words;
+    return 0;
+}
+
+/* From here on they are read where they can be acted on; threads that the library starts inherit it. */
+static int block_signals(run *self) {
+    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                  SIGUSR2, SIGCHLD, SIGTTOU, SIGWINCH};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&set, signals[i]);
+    sigprocmask(SIG_BLOCK, &set, &self->mask);
+    sigdelset(&set, SIGTTOU);
+    self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    self->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (self->signal_fd < 0 || self->lost_fd < 0)
+        return say_failure(EXIT_BROKEN, "no descriptors are left");
+    return 0;
+}
+
+int run_next_signal(const run *self) {
+    struct signalfd_siginfo info;
+    return read(self->signal_fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+static void note_loss(lk_lock *lock, void *arg) {
+    static const uint64_t one = 1;
+    (void)lock;
+    if (write(*(int *)arg, &one, sizeof one) < 0)
+        return; /* it has been told already */
+}
+
+static int die_of(int signal_number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal_number);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return EXIT_BY_SIGNAL + signal_number;
+}
+
+static int not_taken(const run *self, const wishes *wanted, lk_status status) {
+    if (status == LK_BUSY || status == LK_TIMEOUT) {
+        say_note("lock \"%s\" was not free in time", self->name);
+        return wanted->conflict;
+    }
+    return say_status(status);
+}
+
+/* The lock was the command's to the end, or it was not. */
+static int give_back(const run *self, lk_mode mode, int code) {
+    lk_status status = mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
+    if (status == LK_LOST && self->on_lost != ON_LOST_IGNORE && code != EXIT_LOST)
+        return say_failure(EXIT_LOST,
+                           "lock \"%s\" was lost while the command ran; it may have worked "
+                           "beside another",
+                           self->name);
+    if (status != LK_OK && status != LK_LOST)
+        say_note("%s", lk_last_error());
+    return code;
+}
+
+static int run_under_lock(run *self, const wishes *wanted) {
+    int by = 0;
+    lk_status status = run_take(self, wanted->mode, wanted->wait_ms, &by);
+    if (by) {
+        lk_lock_free(self->lock);
+        lk_close(self->client);
+        return die_of(by);
+    }
+    int code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
+                               : not_taken(self, wanted, status);
+    lk_lock_free(self->lock);
+    lk_close(self->client);
+    return code;
+}
+
+static int begin(int count, char **words) {
+    run self = {.signal_fd = -1, .lost_fd = -1};
+    wishes wanted = {.mode = LK_WRITE, .wait_ms = FOR_EVER, .conflict = EXIT_CONFLICT};
+    char *shell[4];
+    int rest;
+    int code = options_parse(options, true, count, words, taken, &wanted, &rest);
+    if (code == 0 && wanted.common.help) {
+        command_help(command_find("run"));
+        return 0;
+    }
+    if (code == 0)
+        code = read_words(&wanted, words + rest, &self, shell);
+    if (code == 0)
+        code = block_signals(&self);
+    if (code == 0)
+        code = common_open(&wanted.common, &self.client);
+    if (code != 0)
+        return code;
+    self.on_lost = wanted.on_lost;
+    self.lease_ms = wanted.lock.lease_ms ? wanted.lock.lease_ms : 30000;
+    wanted.lock.on_lost = note_loss;
+    wanted.lock.on_lost_arg = &self.lost_fd;
+    lk_status status = lk_lock_new(self.client, self.name, &wanted.lock, &self.lock);
+    if (status != LK_OK) {
+        code = say_status(status);
+        lk_close(self.client);
+        return code;
+    }
+    return run_under_lock(&self, &wanted);
+}
+
+const command run_command = {
+    .name = "run",
+    .arguments = "NAME [--] COMMAND [ARG…]",
+    .summary = "run a command under a lock, as flock(1) does, across machines",
+    .text =
+        "Takes the lock NAME, runs the command, and gives the lock back when it has ended. Ends\n"
+        "with the command's status, with 128 and the signal's number if one killed it, with 1 (or\n"
+        "-E) if the lock was not free in time, 79 if it was lost, 69 if the server cannot be\n"
+        "reached, 77 if it denies access, 126 or 127 if the command cannot be run.\n"
+        "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment.",
+    .examples = "  latchkey run -n nightly /usr/local/bin/report   # one run at a time, anywhere\n"
+                "  latchkey run -s -w 30 db:main pg_dump shop      # beside other readers\n"
+                "  latchkey run deploy:web -c 'git pull && make'   # with the shell\n",
+    .options = options,
+    .keeps_signals = true,
+    .run = begin,
+};

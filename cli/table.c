@@ -1,0 +1,122 @@
+/* See table.h. */
+#include "table.h"
+
+#include "colour.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+enum { COLUMNS_MOST = 16, GAP = 2 };
+
+struct table {
+    const char *const *headings;
+    size_t columns, count, room;
+    char **cells;
+};
+
+table *table_new(const char *const *headings) {
+    table *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->headings = headings;
+    while (headings[made->columns] && made->columns < COLUMNS_MOST)
+        made->columns++;
+    return made;
+}
+
+void table_free(table *self) {
+    if (!self)
+        return;
+    for (size_t i = 0; i < self->count; i++)
+        free(self->cells[i]);
+    free(self->cells);
+    free(self);
+}
+
+static void tame(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
+static bool make_room(table *self) {
+    if (self->count < self->room)
+        return true;
+    size_t room = self->room ? 2 * self->room : 64;
+    char **cells = realloc(self->cells, room * sizeof *cells);
+    if (!cells)
+        return false;
+    self->cells = cells;
+    self->room = room;
+    return true;
+}
+
+void table_add(table *self, const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0 || !make_room(self)) {
+        if (length >= 0)
+            free(text);
+        return;
+    }
+    tame(text);
+    self->cells[self->count++] = text;
+}
+
+size_t text_width(const char *text) {
+    wchar_t wide[512];
+    size_t length = mbstowcs(wide, text, sizeof wide / sizeof *wide - 1);
+    if (length == (size_t)-1)
+        return strlen(text);
+    wide[length] = L'\0';
+    int width = wcswidth(wide, length);
+    return width < 0 ? strlen(text) : (size_t)width;
+}
+
+static bool is_number(const table *self, size_t column) {
+    return self->headings[column][0] == '>';
+}
+
+static const char *heading(const table *self, size_t column) {
+    return self->headings[column] + is_number(self, column);
+}
+
+static void print_padding(size_t width) {
+    printf("%*s", (int)width, "");
+}
+
+static void print_cell(const table *self, size_t column, const char *text, size_t width) {
+    size_t padding = width - text_width(text);
+    bool last = column + 1 == self->columns;
+    if (is_number(self, column))
+        print_padding(padding);
+    fputs(text, stdout);
+    if (!last)
+        print_padding((is_number(self, column) ? 0 : padding) + GAP);
+}
+
+void table_print(const table *self) {
+    size_t widths[COLUMNS_MOST];
+    for (size_t c = 0; c < self->columns; c++) {
+        widths[c] = text_width(heading(self, c));
+        for (size_t i = c; i < self->count; i += self->columns)
+            if (text_width(self->cells[i]) > widths[c])
+                widths[c] = text_width(self->cells[i]);
+    }
+    fputs(colour(COLOUR_BOLD), stdout);
+    for (size_t c = 0; c < self->columns; c++)
+        print_cell(self, c, heading(self, c), widths[c]);
+    printf("%s\n", colour(COLOUR_NONE));
+    for (size_t i = 0; i < self->count; i++) {
+        print_cell(self, i % self->columns, self->cells[i], widths[i % self->columns]);
+        if (i % self->columns == self->columns - 1)
+            putchar('\n');
+    }
+}

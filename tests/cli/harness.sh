@@ -1,0 +1,73 @@
+# What the tests of the command share; sourced by each of them. A test file is run by
+# `with-local-server bash FILE COMMAND`: it has a private server of its own, and a folder of its own as
+# its working directory.
+#
+#   test_a_sentence() { … }      every function whose name begins so is a test, in the file's order
+#   run_tests                    at the end of the file
+#
+# A test fails at the first check that fails. Tests wait for conditions, never for a time.
+# shellcheck shell=bash
+set -u
+
+# shellcheck disable=SC2034
+latchkey=$1
+test_folder=$(mktemp -d "$LATCHKEY_LOCAL_DIR/test.XXXXXX") || exit 70
+cd "$test_folder" || exit 70
+
+fail() {
+    echo "${BASH_SOURCE[-1]##*/}: ${FUNCNAME[1]}: $*" >&2
+    exit 1
+}
+
+# check WORD…: the command succeeds.
+check() {
+    "$@" || fail "failed: $*"
+}
+
+# expect_exit CODE COMMAND…; what it said on stderr is in the file `said`, on stdout in `printed`.
+expect_exit() {
+    local code=$1 got
+    shift
+    "$@" >printed 2>said
+    got=$?
+    [ "$got" -eq "$code" ] || fail "$* ended with $got, not $code: $(cat said)"
+}
+
+expect_said() {
+    grep -qF -- "$1" said || fail "\"$1\" is not in: $(cat said)"
+}
+
+expect_printed() {
+    grep -qF -- "$1" printed || fail "\"$1\" is not in: $(cat printed)"
+}
+
+# One line on stderr, no more.
+expect_one_line() {
+    [ "$(wc -l <said)" -eq 1 ] || fail "not one line: $(cat said)"
+}
+
+# eventually COMMAND…: waits until it succeeds, a minute at most.
+eventually() {
+    local end=$((SECONDS + 60))
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$end" ] || fail "never came to be: $*"
+        sleep 0.02
+    done
+}
+
+is_gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+run_tests() {
+    local name failed=0
+    for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+        if (cd "$(mktemp -d "$test_folder/$name.XXXXXX")" && "$name"); then
+            echo "ok    ${name#test_}"
+        else
+            echo "FAIL  ${name#test_}"
+            failed=1
+        fi
+    done
+    exit "$failed"
+}
