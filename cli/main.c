@@ -10,10 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const command run_command, ls_command, inspect_command, release_command, help_command;
+extern const command run_command, ls_command, inspect_command, release_command, bench_command,
+    help_command;
 
-const command *const commands[] = {&run_command,     &ls_command,   &inspect_command,
-                                   &release_command, &help_command, NULL};
+/* clang-format off */
+const command *const commands[] = {
+    &run_command,
+    &ls_command,
+    &inspect_command,
+    &release_command,
+    &bench_command,
+    &help_command,
+    NULL,
+};
+/* clang-format on */
 
 /* Who reads our output may leave before its end: that is no failure of ours to talk about. */
 static int flush(int code) {

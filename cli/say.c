@@ -92,6 +92,18 @@ void say_note(const char *format, ...) {
     va_end(arguments);
 }
 
+void say_progress(const char *format, ...) {
+    va_list arguments;
+    if (!isatty(STDERR_FILENO))
+        return;
+    dprintf(STDERR_FILENO, "\r\033[K");
+    if (!format)
+        return;
+    va_start(arguments, format);
+    vdprintf(STDERR_FILENO, format, arguments);
+    va_end(arguments);
+}
+
 void say_log(lk_log_level level, const char *text, void *arg) {
     (void)level;
     (void)arg;

@@ -23,6 +23,9 @@ void say_verbosely(bool on);
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool says_notes(void);
 
+/* Long work: what is being done, on a terminal on stderr and only there; NULL: it is over. */
+void say_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* For lk_client_options: lines of the library, with --verbose. */
 void say_log(lk_log_level, const char *text, void *arg);
 
