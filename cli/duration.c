@@ -37,7 +37,7 @@ bool duration_read(const char *text, int64_t *ms) {
 const char *duration_write(int64_t ms, char buffer[DURATION_SIZE]) {
     int64_t s = ms / 1000;
     if (ms < 10000)
-        snprintf(buffer, DURATION_SIZE, "%.1fs", (double)ms / 1000);
+        snprintf(buffer, DURATION_SIZE, "%.1fs", (double)(ms / 100) / 10);
     else if (s < 60)
         snprintf(buffer, DURATION_SIZE, "%" PRId64 "s", s);
     else if (s < 3600)

@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { NAME_SIZE = 513 };
+
 static const option options[] = {
     {'j', "json", NULL, "an object on one line"},
     COMMON_OPTIONS,
@@ -31,7 +33,10 @@ static int taken(void *arg, const option *row, char *value) {
 
 static void print_head(const lk_info *info) {
     static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader"};
-    printf("lock     %s%s%s\n", colour(COLOUR_BOLD), info->name, colour(COLOUR_NONE));
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "%s", info->name);
+    text_tame(name);
+    printf("lock     %s%s%s\n", colour(COLOUR_BOLD), name, colour(COLOUR_NONE));
     if (!info->holder_total && !info->waiter_total && !info->abandoned) {
         printf("state    free\n");
         return;

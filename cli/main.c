@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+extern const command doctor_command, server_command;
+extern const command watch_command, top_command;
 extern const command run_command, ls_command, inspect_command, release_command, bench_command,
     help_command;
 
@@ -18,7 +20,11 @@ const command *const commands[] = {
     &run_command,
     &ls_command,
     &inspect_command,
+    &watch_command,
+    &top_command,
     &release_command,
+    &doctor_command,
+    &server_command,
     &bench_command,
     &help_command,
     NULL,

@@ -42,14 +42,13 @@ static size_t index_of(const option *options, int found) {
 }
 
 static int complain(int found, char **words) {
+    if (optopt != 0 && optopt < LONG_BASE) /* in a cluster, the word before it is another's */
+        return say_usage(found == ':' ? "-%c needs a value" : "there is no option -%c", optopt);
     const char *word = words[optind - 1];
-    bool is_long = strncmp(word, "--", 2) == 0;
+    int length = (int)strcspn(word, "="); /* what follows may be a secret */
     if (found == ':')
-        return is_long ? say_usage("%s needs a value", word)
-                       : say_usage("-%c needs a value", optopt);
-    if (is_long || !optopt)
-        return say_usage("there is no option %s", word);
-    return say_usage("there is no option -%c", optopt);
+        return say_usage("%.*s needs a value", length, word);
+    return say_usage(optopt ? "%.*s takes no value" : "there is no option %.*s", length, word);
 }
 
 int options_parse(const option *options, bool stop, int count, char **words, option_taken *taken,

@@ -3,6 +3,7 @@
 #include "common.h"
 #include "exits.h"
 #include "say.h"
+#include "table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,15 +34,15 @@ static int taken(void *arg, const option *row, char *value) {
 
 /* Nobody at a terminal: nobody who could say yes. */
 static int confirm(const char *name, const char *owner) {
-    char answer[16] = "";
+    char answer[16] = "", question[900];
     if (!isatty(STDIN_FILENO))
         return say_usage("there is nobody to ask; give --yes to release lock \"%s\" by force",
                          name);
-    fprintf(
-        stderr,
-        "Whoever holds lock \"%s\"%s%s loses it, perhaps in the middle of something. Release it? "
-        "[y/N] ",
-        name, owner ? " for owner " : "", owner ? owner : "");
+    snprintf(question, sizeof question, "Whoever holds lock \"%s\"%s%s", name,
+             owner ? " for owner " : "", owner ? owner : "");
+    text_tame(question);
+    fprintf(stderr, "%s loses it, perhaps in the middle of something. Release it? [y/N] ",
+            question);
     if (!fgets(answer, sizeof answer, stdin) || (*answer != 'y' && *answer != 'Y'))
         return say_failure(EXIT_CONFLICT, "not released");
     return 0;

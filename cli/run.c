@@ -6,6 +6,7 @@
 #include "exits.h"
 #include "say.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -132,21 +133,48 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
     return 0;
 }
 
-/* From here on they are read where they can be acted on; threads that the library starts inherit it. */
+/* Those that we were told to ignore stay ignored, as under nohup; the child inherits that. */
+static bool is_ignored(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/*
+ * From here on they are read where they can be acted on. A write that fails is no reason to die, and
+ * the terminal can be given to the child from behind: SIGPIPE and SIGTTOU are blocked, and never
+ * read.
+ */
 static int block_signals(run *self) {
-    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                  SIGUSR2, SIGCHLD, SIGTTOU, SIGWINCH};
+    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT, SIGCHLD};
     sigset_t set;
+    self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigaddset(&set, signals[i]);
-    sigprocmask(SIG_BLOCK, &set, &self->mask);
-    sigdelset(&set, SIGTTOU);
+    for (size_t i = 0; i < sizeof read_here / sizeof *read_here; i++)
+        if (!is_ignored(read_here[i]))
+            sigaddset(&set, read_here[i]);
     self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     self->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (self->signal_fd < 0 || self->lost_fd < 0)
         return say_failure(EXIT_BROKEN, "no descriptors are left");
+    sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &set, &self->mask);
     return 0;
+}
+
+void run_stop(bool job) {
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, &before);
+    kill(job ? 0 : getpid(), SIGTSTP);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool run_may_write(void) {
+    struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
+    return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
 }
 
 int run_next_signal(const run *self) {
@@ -176,12 +204,15 @@ static int not_taken(const run *self, const wishes *wanted, lk_status status) {
         say_note("lock \"%s\" was not free in time", self->name);
         return wanted->conflict;
     }
-    return say_status(status);
+    return say_failure(exit_code_of(status), "%s", self->error);
 }
 
 /* The lock was the command's to the end, or it was not. */
-static int give_back(const run *self, lk_mode mode, int code) {
+static int give_back(run *self, lk_mode mode, int code) {
+    if (self->leaves)
+        return code;
     lk_status status = mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
+    self->leaves = status == LK_LOST;
     if (status == LK_LOST && self->on_lost != ON_LOST_IGNORE && code != EXIT_LOST)
         return say_failure(EXIT_LOST,
                            "lock \"%s\" was lost while the command ran; it may have worked "
@@ -192,18 +223,25 @@ static int give_back(const run *self, lk_mode mode, int code) {
     return code;
 }
 
-static int run_under_lock(run *self, const wishes *wanted) {
-    int by = 0;
-    lk_status status = run_take(self, wanted->mode, wanted->wait_ms, &by);
-    if (by) {
-        lk_lock_free(self->lock);
-        lk_close(self->client);
-        return die_of(by);
-    }
-    int code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
-                               : not_taken(self, wanted, status);
+/* A server that is away would keep lk_close() waiting. */
+static void close_all(const run *self) {
+    if (self->leaves)
+        return;
     lk_lock_free(self->lock);
     lk_close(self->client);
+}
+
+static int run_under_lock(run *self, const wishes *wanted) {
+    int by = 0, code = 0;
+    lk_status status = run_take(self, wanted->mode, wanted->wait_ms, &by);
+    if (!by)
+        code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
+                               : not_taken(self, wanted, status);
+    close_all(self);
+    if (by || self->interrupted)
+        return die_of(by ? by : self->interrupted);
+    if (self->leaves)
+        _exit(code); /* the threads of the client are still at work */
     return code;
 }
 
@@ -220,11 +258,14 @@ static int begin(int count, char **words) {
     if (code == 0)
         code = read_words(&wanted, words + rest, &self, shell);
     if (code == 0)
-        code = block_signals(&self);
-    if (code == 0)
         code = common_open(&wanted.common, &self.client);
     if (code != 0)
         return code;
+    code = block_signals(&self); /* not before: a connect that hangs can be ended as usual */
+    if (code != 0) {
+        lk_close(self.client);
+        return code;
+    }
     self.on_lost = wanted.on_lost;
     self.lease_ms = wanted.lock.lease_ms ? wanted.lock.lease_ms : 30000;
     wanted.lock.on_lost = note_loss;

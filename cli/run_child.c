@@ -25,16 +25,18 @@ enum {
     GRACE_MOST_MS = 5000,
     MARGIN_PART = 20, /* of a lease: the last instant for SIGKILL is so long before its end */
     MARGIN_MOST_MS = 500,
-    LATE_MS = 300 /* from SIGTERM to SIGKILL when the lock is lost already */
+    LATE_MS = 300, /* from SIGTERM to SIGKILL when the lock is lost already */
+    REST_MS = 10   /* how often we look whether those that the command left behind have ended */
 };
 
 typedef struct {
     run *self;
     pid_t pid;
-    int terminal; /* -1: none, or it is not ours to give */
+    int terminal;  /* -1: there is none */
+    bool in_front; /* the terminal was ours to give, and is the child's while it runs */
     int64_t grace_ms, margin_ms;
-    int64_t kill_at_ms; /* when it is late; 0: not decided */
-    bool termed, killed, over;
+    int64_t kill_at_ms; /* once it is termed */
+    bool termed, told, killed, over;
     int status; /* of waitpid */
 } child;
 
@@ -44,13 +46,9 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* ------------------------------------------------------------------------------ its start */
 
-static int open_terminal(void) {
-    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    if (terminal >= 0 && tcgetpgrp(terminal) != getpgrp()) {
-        close(terminal);
-        return -1;
-    }
-    return terminal;
+static void open_terminal(child *c) {
+    c->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    c->in_front = c->terminal >= 0 && tcgetpgrp(c->terminal) == getpgrp();
 }
 
 static void set_environment(const run *self) {
@@ -65,11 +63,12 @@ static void set_environment(const run *self) {
 static void become(const child *c, pid_t parent, int report) {
     const run *self = c->self;
     setpgid(0, 0);
-    if (c->terminal >= 0)
+    if (c->in_front)
         tcsetpgrp(c->terminal, getpid());
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_LOST); /* it was killed before we asked to be told */
+    signal(SIGCHLD, self->on_child);
     sigprocmask(SIG_SETMASK, &self->mask, NULL);
     execvp(self->command[0], self->command);
     int why = errno;
@@ -85,7 +84,7 @@ static int start(child *c) {
     if (pipe2(report, O_CLOEXEC) != 0)
         return say_failure(EXIT_BROKEN, "no descriptors are left");
     set_environment(c->self);
-    c->terminal = open_terminal();
+    open_terminal(c);
     c->pid = fork();
     if (c->pid == 0)
         become(c, parent, report[1]);
@@ -111,15 +110,37 @@ static void signal_all(const child *c, int number) {
     kill(-c->pid, number);
 }
 
-/* The shell is to see that the job has stopped, and may continue it. */
-static void stop_along(const child *c) {
+/* With less than that left, the command has to end. */
+static int64_t least_left_ms(const child *c) {
+    return c->self->on_lost == ON_LOST_KILL ? c->margin_ms : c->grace_ms;
+}
+
+/* It may go on, and has the terminal if the shell gave it to us; not without the lock. */
+static void go_on(child *c) {
+    if (c->terminal >= 0) {
+        pid_t front = tcgetpgrp(c->terminal);
+        if (front == getpgrp())
+            tcsetpgrp(c->terminal, c->pid);
+        c->in_front = front == getpgrp() || front == c->pid;
+    }
+    if (c->self->on_lost == ON_LOST_IGNORE || lk_remaining_ms(c->self->lock) > least_left_ms(c))
+        signal_all(c, SIGCONT); /* otherwise it is continued to be ended */
+}
+
+/*
+ * The shell is to see that the job has stopped, and may continue it. Where nobody could (a group of
+ * orphans), the kernel does not stop us, and the command goes on. It stays stopped, with its lock,
+ * where it is not in front.
+ */
+static void stop_along(child *c) {
+    bool was_in_front = c->in_front;
     if (c->terminal < 0)
         return;
-    tcsetpgrp(c->terminal, getpgrp());
-    raise(SIGSTOP);
-    if (tcgetpgrp(c->terminal) == getpgrp())
-        tcsetpgrp(c->terminal, c->pid);
-    signal_all(c, SIGCONT);
+    if (was_in_front)
+        tcsetpgrp(c->terminal, getpgrp());
+    run_stop(true);
+    if (was_in_front)
+        go_on(c);
 }
 
 static void look_after_child(child *c) {
@@ -140,7 +161,9 @@ static void read_signals(child *c) {
     while ((number = run_next_signal(c->self)) != 0) {
         if (number == SIGCHLD)
             look_after_child(c);
-        else if (number != SIGWINCH || c->terminal < 0)
+        else if (number == SIGCONT)
+            go_on(c);
+        else if (number != SIGWINCH || !c->in_front) /* in front it has its own already */
             signal_all(c, number);
     }
 }
@@ -152,40 +175,56 @@ static void kill_it(child *c) {
     signal_all(c, SIGKILL);
 }
 
+/* A reader of stderr that has gone to sleep must not keep the command alive. */
+static void tell_loss(child *c, bool wait) {
+    if (c->told || (!wait && !run_may_write()))
+        return;
+    c->told = true;
+    say_failure(EXIT_LOST,
+                lk_remaining_ms(c->self->lock) > 0
+                    ? "lock \"%s\" is about to be lost, the server has not renewed it; ending the "
+                      "command"
+                    : "lock \"%s\" is lost; ending the command",
+                c->self->name);
+}
+
 static void term_it(child *c, int64_t left_ms) {
     c->termed = true;
-    c->kill_at_ms = left_ms > c->margin_ms ? 0 : moment_ms() + LATE_MS;
-    say_failure(EXIT_LOST,
-                left_ms > 0 ? "lock \"%s\" is about to be lost, the server has not renewed it; "
-                              "ending the command"
-                            : "lock \"%s\" is lost; ending the command",
-                c->self->name);
+    if (left_ms > 0) /* nobody else has it yet */
+        c->kill_at_ms = moment_ms() + left_ms - least(left_ms, c->margin_ms);
+    else
+        c->kill_at_ms = moment_ms() + LATE_MS;
     if (c->self->on_lost == ON_LOST_KILL)
         kill_it(c);
     else
         signal_all(c, SIGTERM);
     signal_all(c, SIGCONT); /* what is stopped could not end */
+    tell_loss(c, false);
 }
 
 /* Ends the command in time. Returns for how long there is nothing to do, -1: for ever. */
 static int64_t guard_lock(child *c) {
-    const run *self = c->self;
-    if (self->on_lost == ON_LOST_IGNORE || c->killed)
+    if (c->self->on_lost == ON_LOST_IGNORE || c->killed)
         return -1;
-    int64_t left_ms = lk_remaining_ms(self->lock);
-    int64_t first_ms = self->on_lost == ON_LOST_KILL ? c->margin_ms : c->grace_ms;
+    int64_t left_ms = lk_remaining_ms(c->self->lock);
     if (!c->termed) {
-        if (left_ms > first_ms)
-            return left_ms - first_ms;
+        if (left_ms > least_left_ms(c))
+            return left_ms - least_left_ms(c);
         term_it(c, left_ms);
     }
-    if (c->killed)
-        return -1;
-    int64_t until_ms = c->kill_at_ms ? c->kill_at_ms - moment_ms() : left_ms - c->margin_ms;
-    if (until_ms > 0)
+    if (left_ms == 0) /* it was taken from us after that */
+        c->kill_at_ms = least(c->kill_at_ms, moment_ms() + LATE_MS);
+    int64_t until_ms = c->kill_at_ms - moment_ms();
+    if (until_ms > 0 && !c->killed)
         return until_ms;
     kill_it(c);
     return -1;
+}
+
+static void hear_of_loss(const child *c) {
+    uint64_t times;
+    if (read(c->self->lost_fd, &times, sizeof times) < 0)
+        return; /* nothing new; guard_lock() looks for itself */
 }
 
 /* ------------------------------------------------------------------------------ its end */
@@ -198,10 +237,21 @@ static int code_of(const child *c) {
     return WEXITSTATUS(c->status);
 }
 
+/* A shell dies of SIGTERM at once; its children keep the time that is left to end in good order. */
+static void end_the_rest(child *c) {
+    while (!c->killed && kill(-c->pid, 0) == 0) {
+        int64_t wait_ms = guard_lock(c);
+        if (!c->killed)
+            poll(NULL, 0, (int)least(wait_ms, REST_MS));
+    }
+    tell_loss(c, true);
+}
+
 static void take_terminal_back(const child *c) {
     if (c->terminal < 0)
         return;
-    tcsetpgrp(c->terminal, getpgrp());
+    if (c->in_front)
+        tcsetpgrp(c->terminal, getpgrp());
     close(c->terminal);
 }
 
@@ -214,11 +264,18 @@ int run_child(run *self) {
     struct pollfd polled[] = {{self->signal_fd, POLLIN, 0}, {self->lost_fd, POLLIN, 0}};
     while (!c.over && c.pid > 0) {
         int64_t wait_ms = guard_lock(&c);
-        poll(polled, c.termed ? 1 : 2, (int)least(wait_ms, 1000000));
+        poll(polled, 2, (int)least(wait_ms, 1000000));
+        hear_of_loss(&c);
         read_signals(&c);
     }
-    if (c.termed)
-        signal_all(&c, SIGKILL); /* those that it left behind */
+    if (c.termed) {
+        end_the_rest(&c);
+        /* Not renewed since: it runs out by itself before the server would be heard of. */
+        self->leaves = lk_remaining_ms(self->lock) <= least_left_ms(&c);
+    }
     take_terminal_back(&c);
+    /* A shell that runs us in a loop looks for that to end the loop too. */
+    if (!code && !c.termed && c.in_front && WIFSIGNALED(c.status) && WTERMSIG(c.status) == SIGINT)
+        self->interrupted = SIGINT;
     return code ? code : code_of(&c);
 }

@@ -13,23 +13,32 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { FIRST_LINE_MS = 300, LINE_MS = 1000 };
+enum {
+    FIRST_LINE_MS = 300,
+    LINE_MS = 1000,
+    CANCEL_MS = 1000 /* for the server to hear that we wait no more; it finds out anyway */
+};
 
 typedef struct {
     int done_fd;
     atomic_int status;
-    char error[600]; /* of the library, on the thread of the callback */
+    run *self;
 } waiting;
+
+static void keep_error(run *self) {
+    snprintf(self->error, sizeof self->error, "%s", lk_last_error());
+}
 
 static void finished(lk_lock *lock, lk_status status, void *arg) {
     static const uint64_t one = 1;
-    waiting *self = arg;
+    waiting *wait = arg;
     (void)lock;
-    snprintf(self->error, sizeof self->error, "%s", lk_last_error());
-    atomic_store(&self->status, (int)status);
-    if (write(self->done_fd, &one, sizeof one) < 0)
+    keep_error(wait->self); /* it is of this thread, which is the callbacks' */
+    atomic_store(&wait->status, (int)status);
+    if (write(wait->done_fd, &one, sizeof one) < 0)
         return; /* never full */
 }
 
@@ -55,16 +64,39 @@ static void describe_holder(const lk_info *info, char *text, size_t size) {
         snprintf(text + length, size - (size_t)length, " and %zu more", info->holder_total - 1);
 }
 
-static void show_line(const run *self, int64_t waited_ms) {
+/* It must fit: a line that wraps cannot be taken back. What others call themselves is no terminal's. */
+static void fit_line(char *line) {
+    struct winsize size = {0};
+    size_t room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    for (; *line; line++) {
+        bool goes_on = ((unsigned char)*line & 0xC0) == 0x80; /* UTF-8 */
+        if (!goes_on && --room == 0)
+            break;
+        if ((unsigned char)*line < ' ' || *line == 0x7F)
+            *line = '?';
+    }
+    *line = '\0';
+}
+
+/* Not from behind, and not to a terminal that is held with Ctrl-S. */
+static bool may_show(void) {
+    pid_t front = tcgetpgrp(STDERR_FILENO);
+    return (front < 0 || front == getpgrp()) && run_may_write();
+}
+
+static bool show_line(const run *self, int64_t waited_ms) {
     lk_info *info;
-    char holder[300], waited[DURATION_SIZE];
-    if (lk_inspect(self->client, self->name, &info) != LK_OK)
-        return;
+    char holder[300], waited[DURATION_SIZE], line[1000];
+    if (!may_show() || lk_inspect(self->client, self->name, &info) != LK_OK)
+        return false;
     describe_holder(info, holder, sizeof holder);
-    dprintf(STDERR_FILENO, "\r\033[Kwaiting for %s: %s; place %zu of %zu, waited %s", self->name,
-            holder, place_of(info, lk_owner(self->lock)), info->waiter_total,
-            duration_write(waited_ms, waited));
+    snprintf(line, sizeof line, "waiting for %s: %s; place %zu of %zu, waited %s", self->name,
+             holder, place_of(info, lk_owner(self->lock)), info->waiter_total,
+             duration_write(waited_ms, waited));
     lk_info_free(info);
+    fit_line(line);
+    dprintf(STDERR_FILENO, "\r\033[K%s", line);
+    return true;
 }
 
 static void clear_line(void) {
@@ -73,42 +105,45 @@ static void clear_line(void) {
 
 /* ------------------------------------------------------------------------------ the wait */
 
-static bool ends_the_wait(int number) {
-    return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
-}
-
-/* Returns the signal that ends the wait, or 0. */
+/* Returns the signal that ends the wait, or 0: there is no command yet that it could be meant for. */
 static int read_signals(const run *self) {
     int number;
-    while ((number = run_next_signal(self)) != 0)
-        if (ends_the_wait(number))
+    while ((number = run_next_signal(self)) != 0) {
+        if (number == SIGTSTP)
+            run_stop(false);
+        else if (number != SIGCHLD && number != SIGWINCH && number != SIGCONT)
             return number;
+    }
     return 0;
 }
 
-static void await(run *self, const waiting *wait, int *by) {
-    bool shows = isatty(STDERR_FILENO), shown = false;
-    int64_t began_ms = moment_ms(), line_ms = began_ms + FIRST_LINE_MS;
+/* Returns false if the server did not answer when a signal had ended the wait. */
+static bool await(run *self, const waiting *wait, int *by) {
+    bool shows = isatty(STDERR_FILENO), shown = false, done = false;
+    int64_t began_ms = moment_ms(), next_ms = began_ms + FIRST_LINE_MS;
     struct pollfd polled[] = {{wait->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
     for (;;) {
-        int64_t left_ms = line_ms - moment_ms();
-        if (poll(polled, 2, shows ? (int)(left_ms > 0 ? left_ms : 0) : -1) < 0 && errno != EINTR)
+        int64_t left_ms = next_ms - moment_ms();
+        int most_ms = shows || *by ? (int)(left_ms > 0 ? left_ms : 0) : -1;
+        if (poll(polled, 2, most_ms) < 0 && errno != EINTR)
             break;
-        if (polled[0].revents)
+        done = polled[0].revents != 0;
+        if (done || (*by && moment_ms() >= next_ms))
             break;
         int number = read_signals(self);
         if (number && !*by) {
             *by = number;
             lk_cancel(self->lock);
+            next_ms = moment_ms() + CANCEL_MS;
         }
-        if (shows && moment_ms() >= line_ms) {
-            show_line(self, moment_ms() - began_ms);
-            shown = true;
-            line_ms = moment_ms() + LINE_MS;
+        if (shows && !*by && moment_ms() >= next_ms) {
+            shown = show_line(self, moment_ms() - began_ms) || shown;
+            next_ms = moment_ms() + LINE_MS;
         }
     }
     if (shown)
         clear_line();
+    return done;
 }
 
 /* What was handed over is ours for a second only, until it is claimed. */
@@ -118,18 +153,39 @@ static lk_status claim(const run *self) {
     return lk_renew(self->lock, 0);
 }
 
+static lk_status give_back(const run *self, lk_mode mode) {
+    return mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
+}
+
 lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
-    waiting wait = {.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    static waiting wait; /* an answer may still come when we have gone on */
+    wait.self = self;
+    wait.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wait.done_fd < 0) {
+        snprintf(self->error, sizeof self->error, "no descriptors are left");
+        return LK_NOMEM;
+    }
     lk_status status = lk_acquire_async(self->lock, mode, wait_ms, finished, &wait);
-    if (status != LK_OK)
+    if (status != LK_OK) {
+        keep_error(self);
+        close(wait.done_fd);
         return status;
-    await(self, &wait, by);
+    }
+    if (!await(self, &wait, by)) {
+        self->leaves = true;
+        return LK_CANCELED;
+    }
     status = (lk_status)atomic_load(&wait.status);
     close(wait.done_fd);
-    if (status == LK_OK && *by)
-        return mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
-    if (status == LK_OK)
-        return claim(self);
-    *by = status == LK_CANCELED ? *by : 0;
+    if (*by) {
+        if (status == LK_OK)
+            give_back(self, mode);
+        return LK_CANCELED;
+    }
+    if (status != LK_OK)
+        return status;
+    status = claim(self);
+    if (status != LK_OK)
+        keep_error(self);
     return status;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-enum { COLUMNS_MOST = 16, GAP = 2 };
+enum { COLUMNS_MOST = 16, GAP = 2, WIDEST = 512 /* bytes: the name of a lock */ };
 
 struct table {
     const char *const *headings;
@@ -37,10 +37,14 @@ void table_free(table *self) {
     free(self);
 }
 
-static void tame(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
+/* Above ASCII, U+0080 to U+009F are orders too: C2 80 to C2 9F in UTF-8. */
+void text_tame(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if (*c < ' ' || *c == 0x7f)
+            *c = '?';
+        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+            c[0] = c[1] = '?';
+    }
 }
 
 static bool make_room(table *self) {
@@ -66,13 +70,13 @@ void table_add(table *self, const char *format, ...) {
             free(text);
         return;
     }
-    tame(text);
+    text_tame(text);
     self->cells[self->count++] = text;
 }
 
 size_t text_width(const char *text) {
-    wchar_t wide[512];
-    size_t length = mbstowcs(wide, text, sizeof wide / sizeof *wide - 1);
+    wchar_t wide[WIDEST + 1];
+    size_t length = mbstowcs(wide, text, WIDEST);
     if (length == (size_t)-1)
         return strlen(text);
     wide[length] = L'\0';

@@ -20,4 +20,7 @@ void table_print(const table *); /* on stdout; headings are bold on a terminal *
 /* How wide a text stands on the terminal. */
 size_t text_width(const char *text);
 
+/* Puts '?' in place of each byte that a terminal would take for an order. */
+void text_tame(char *text);
+
 #endif

@@ -420,6 +420,87 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
  */
 LK_API lk_status lk_force_release(lk_client *, const char *name, const char *owner);
 
+/* ------------------------------------------------------------------------------------------------
+ * the server */
+
+typedef enum { LK_UNKNOWN, LK_NO, LK_YES } lk_answer;
+
+/* What a server is, as far as locks are concerned. A text that the server did not tell is "". */
+typedef struct {
+    const char *server;   /* the URL, without a password */
+    const char *kind;     /* "redis", "valkey", or what it calls itself */
+    const char *version;  /* of that kind */
+    const char *mode;     /* "standalone", "sentinel", "cluster" */
+    lk_answer supported;  /* lk_open() takes this version */
+    int64_t uptime_s;     /* -1 if unknown */
+    lk_answer local;      /* it is the private server of local: */
+    lk_answer module;     /* latchkey's module is loaded; not yet: LK_NO */
+    lk_answer replica;    /* it has a master, and serves no locks itself */
+    int64_t replicas;     /* connected to it; -1 if unknown */
+    int64_t maxmemory;    /* bytes; 0: no limit; -1 if unknown */
+    const char *eviction; /* its maxmemory-policy */
+    lk_answer aof, rdb;   /* persistence: the append-only file, snapshots at save points */
+    const char *user;     /* who we are there; of the URL if it did not tell */
+    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". */
+    const char *const *missing;
+    size_t missing_count;
+    const char *const *absent; /* commands that locks need and the server does not know */
+    size_t absent_count;
+    lk_answer clock_known;   /* its wall clock could be read; LK_YES or LK_NO */
+    int64_t clock_offset_us; /* by how much it is ahead of ours; below 0: behind */
+    int64_t clock_error_us;  /* the offset is right within this: half of its round trip */
+    int64_t round_trip_us;   /* the shortest of a few */
+    void *reserved[8];
+} lk_facts;
+
+/*
+ * Looks at a server, also at one that lk_open() refuses: a replica, one that is too old, a user
+ * without the rights. url and options as for lk_open(); of several servers, the first. Nothing is
+ * logged. *out is yours, free it with lk_facts_free(), which takes NULL. Rights are tried, with
+ * commands that change nothing: the server's ACL LOG shows those that it denied.
+ *
+ * LK_OK: it answered, whatever it said · LK_UNAVAILABLE: nobody answers there, or not in time, or
+ * LOADING · LK_DENIED: user, password or certificate were refused · LK_INVALID, LK_UNSUPPORTED: the
+ * URL or an option · LK_NOMEM · LK_INTERNAL: it cannot be understood why it does not serve.
+ *
+ * Blocks for connect_timeout_ms and command_timeout_ms at most, beyond looking up the host's name.
+ * Starts no thread, but with local: the private server. May be called inside a callback.
+ */
+LK_API lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out);
+LK_API void lk_facts_free(lk_facts *);
+
+/* The private server of local:, whether it runs or not. */
+typedef struct {
+    bool running;
+    const char *folder; /* where its files are, and its log; LATCHKEY_LOCAL_DIR names another */
+    const char *socket;
+    int64_t pid; /* 0 if it does not run, or is not known */
+    void *reserved[4];
+} lk_local_info;
+
+/*
+ * Looks for the private server of this user, and starts none. *out is yours, free it with
+ * lk_local_info_free(), which takes NULL.
+ *
+ * LK_OK: whether it runs or not · LK_DENIED: its folder is somebody else's, or open to others ·
+ * LK_INVALID: LATCHKEY_LOCAL_DIR cannot be used · LK_UNAVAILABLE: the folder cannot be looked at ·
+ * LK_NOMEM. Never blocks on the server.
+ */
+LK_API lk_status lk_local_status(lk_local_info **out);
+LK_API void lk_local_info_free(lk_local_info *);
+
+/*
+ * Ends the private server of this user in good order: its locks are on disk, and are there again
+ * when the next use of local: starts it, as far as their leases last. A program that has a client
+ * of local: open starts it again at once. *ran says whether there was one to end; NULL if nobody
+ * wants to know.
+ *
+ * LK_OK: it has ended, or none ran · LK_UNAVAILABLE: it does not answer, or does not end in time,
+ * and what to do · LK_DENIED, LK_INVALID, LK_NOMEM as lk_local_status(). Blocks until it has ended,
+ * 10 s at most.
+ */
+LK_API lk_status lk_local_stop(bool *ran);
+
 #ifdef __cplusplus
 }
 #endif

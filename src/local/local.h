@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Makes sure that the private server runs and answers, and gives the path of its socket (to be
@@ -21,5 +23,11 @@ lk_status lki_local_ensure(int64_t deadline_us, int stop_fd, char **socket_path,
 
 /* Where its folder is, whether it exists or not. LK_INVALID, LK_NOMEM. */
 lk_status lki_local_folder(char **folder, lki_error *);
+
+/* Whether a server lives there, and as which process (0: not known). Starts and makes nothing. */
+lk_status lki_local_look(const char *folder, bool *running, pid_t *pid, lki_error *);
+
+/* Ends the server, and waits until it has ended. See lk_local_stop. */
+lk_status lki_local_stop(const char *folder, int64_t deadline_us, bool *ran, lki_error *);
 
 #endif

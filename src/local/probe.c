@@ -15,6 +15,7 @@
 enum { PAUSE_MS = 10, LINE_MOST = 128 };
 
 static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+static const char end[] = "*1\r\n$8\r\nSHUTDOWN\r\n";
 
 static lk_status canceled(lki_error *error) {
     return lki_error_set(error, LK_CANCELED, "canceled while the private server was looked for");
@@ -69,13 +70,18 @@ static lk_status check_peer(int fd, const char *path, lki_error *error) {
     return LK_OK;
 }
 
-static lk_status ask(int fd, const lki_patience *patience, lki_sign *sign, lki_error *error) {
-    char line[LINE_MOST];
-    size_t length = 0;
+/*
+ * Sends a request, and reads the line that it is answered with. LK_OK and *sign: LKI_COMING when
+ * the other side hung up before its end, LKI_SILENT, or LKI_ANSWERS.
+ */
+static lk_status exchange(int fd, const char *request, const lki_patience *patience,
+                          char line[LINE_MOST], lki_sign *sign, lki_error *error) {
+    size_t length = 0, size = strlen(request);
+    memset(line, 0, LINE_MOST);
     *sign = LKI_COMING;
-    if (send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL) != (ssize_t)sizeof ping - 1)
+    if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size)
         return LK_OK;
-    while (length < sizeof line && !memchr(line, '\n', length)) {
+    while (length < LINE_MOST - 1 && !memchr(line, '\n', length)) {
         bool ready;
         lk_status status = wait_for(fd, patience->deadline_us, patience->stop_fd, &ready, error);
         if (status != LK_OK)
@@ -84,33 +90,55 @@ static lk_status ask(int fd, const lki_patience *patience, lki_sign *sign, lki_e
             *sign = LKI_SILENT;
             return LK_OK;
         }
-        ssize_t got = recv(fd, line + length, sizeof line - length, 0);
+        ssize_t got = recv(fd, line + length, LINE_MOST - 1 - length, 0);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             continue;
         if (got <= 0)
             return LK_OK;
         length += (size_t)got;
     }
-    static const char loading[] = "-LOADING";
-    size_t word = sizeof loading - 1;
-    *sign = length >= word && memcmp(line, loading, word) == 0 ? LKI_COMING : LKI_ANSWERS;
+    *sign = LKI_ANSWERS;
     return LK_OK;
 }
 
-lk_status lki_probe(const char *socket_path, const lki_patience *patience, lki_sign *out,
-                    lki_error *error) {
-    lki_sign sign;
+/* A connection, and one exchange on it. */
+static lk_status ask_at(const char *socket_path, const char *request, const lki_patience *patience,
+                        char line[LINE_MOST], lki_sign *sign, lki_error *error) {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return lki_error_set(error, LK_NOMEM, "no socket for the private server: %s",
                              strerror(errno));
-    lk_status status = open_connection(fd, socket_path, &sign, error);
-    if (status == LK_OK && sign == LKI_ANSWERS)
+    lk_status status = open_connection(fd, socket_path, sign, error);
+    if (status == LK_OK && *sign == LKI_ANSWERS)
         status = check_peer(fd, socket_path, error);
-    if (status == LK_OK && sign == LKI_ANSWERS)
-        status = ask(fd, patience, &sign, error);
-    if (status == LK_OK)
-        *out = sign;
+    if (status == LK_OK && *sign == LKI_ANSWERS)
+        status = exchange(fd, request, patience, line, sign, error);
     close(fd);
     return status;
+}
+
+lk_status lki_probe(const char *socket_path, const lki_patience *patience, lki_sign *out,
+                    lki_error *error) {
+    static const char loading[] = "-LOADING";
+    char line[LINE_MOST];
+    lki_sign sign;
+    lk_status status = ask_at(socket_path, ping, patience, line, &sign, error);
+    if (status == LK_OK && sign == LKI_ANSWERS && strncmp(line, loading, sizeof loading - 1) == 0)
+        sign = LKI_COMING;
+    if (status == LK_OK)
+        *out = sign;
+    return status;
+}
+
+lk_status lki_probe_end(const char *socket_path, const lki_patience *patience, lki_error *error) {
+    char line[LINE_MOST];
+    lki_sign sign;
+    lk_status status = ask_at(socket_path, end, patience, line, &sign, error);
+    if (status != LK_OK || sign == LKI_NOBODY || sign == LKI_COMING)
+        return status;
+    if (sign == LKI_SILENT)
+        return lki_error_set(error, LK_UNAVAILABLE, "does not answer: it is stopped, or stuck");
+    line[strcspn(line, "\r\n")] = 0;
+    lki_text_tame(line);
+    return lki_error_set(error, LK_UNAVAILABLE, "does not end: %s", line + (*line == '-'));
 }

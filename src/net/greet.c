@@ -2,15 +2,12 @@
 #include "net/greet.h"
 
 #include "net/fault.h"
+#include "net/info.h"
 #include "net/resp.h"
-#include "net/talk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { OLDEST_MAJOR = 6, OLDEST_MINOR = 2 };
 
 /* Refusals quote so much of the reply that the advice behind it is not cut off. */
 enum { QUOTED_MOST = 240 };
@@ -63,7 +60,7 @@ static lk_status demand(lki_talk *talk, const char *what, const lki_bytes *comma
     return status;
 }
 
-static lk_status authenticate(lki_talk *talk, const lki_endpoint *endpoint, lki_error *error) {
+lk_status lki_greet_login(lki_talk *talk, const lki_endpoint *endpoint, lki_error *error) {
     lki_bytes command = {0};
     lk_status status = LK_OK;
     if (endpoint->password) {
@@ -88,28 +85,13 @@ static lk_status authenticate(lki_talk *talk, const lki_endpoint *endpoint, lki_
 
 /* ------------------------------------------------------------------------------ who it is */
 
-static const char *info_field(const char *info, const char *field) {
-    size_t length = strlen(field);
-    for (const char *line = info; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, field, length) == 0)
-            return line + length;
-    }
-    return NULL;
-}
-
 static lk_status read_server(const lki_talk *talk, const char *info, lki_identity *identity,
                              lki_error *error) {
-    const char *run_id = info_field(info, "run_id:");
-    const char *version = info_field(info, "redis_version:");
+    const char *run_id = lki_info_field(info, "run_id:");
+    const char *version = lki_info_field(info, "redis_version:");
     if (run_id && strcspn(run_id, "\r\n") == LKI_RUN_ID_LENGTH)
         memcpy(identity->run_id, run_id, LKI_RUN_ID_LENGTH);
-    if (!version)
-        return LK_OK;
-    char *end;
-    unsigned long major = strtoul(version, &end, 10);
-    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    if (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR))
+    if (version && !lki_info_is_supported(version))
         return lki_error_set(error, LK_UNSUPPORTED,
                              "%s: the server is version %.*s; latchkey needs 6.2 or newer",
                              talk->shown, (int)strcspn(version, "\r\n"), version);
@@ -117,7 +99,7 @@ static lk_status read_server(const lki_talk *talk, const char *info, lki_identit
 }
 
 static lk_status read_role(const lki_talk *talk, const char *info, lki_error *error) {
-    const char *role = info_field(info, "role:");
+    const char *role = lki_info_field(info, "role:");
     if (role && strncmp(role, "slave", strlen("slave")) == 0)
         return lki_error_set(error, LK_UNAVAILABLE,
                              "%s: READONLY: it is a replica; give the address of the master",
@@ -249,7 +231,7 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
     lki_identity identity = {0};
     if (!talk.reader)
         return lki_error_no_memory(error);
-    lk_status status = authenticate(&talk, greeting->endpoint, error);
+    lk_status status = lki_greet_login(&talk, greeting->endpoint, error);
     if (status == LK_OK)
         status = introduce(&talk, greeting->name, &identity, error);
     if (status == LK_OK)

@@ -5,7 +5,7 @@
 #ifndef LKI_GREET_H
 #define LKI_GREET_H
 
-#include "net/transport.h"
+#include "net/talk.h"
 
 enum { LKI_RUN_ID_LENGTH = 40 };
 
@@ -31,5 +31,8 @@ typedef struct {
  * stop_fd, LK_NOMEM, LK_INTERNAL.
  */
 lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);
+
+/* AUTH and SELECT alone, for who wants to look at a server that may not be able to serve. */
+lk_status lki_greet_login(lki_talk *, const lki_endpoint *, lki_error *);
 
 #endif

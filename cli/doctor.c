@@ -1,0 +1,124 @@
+/* `latchkey doctor`: can this server be trusted with locks. */
+#include "doctor.h"
+
+#include "colour.h"
+#include "command.h"
+#include "common.h"
+#include "exits.h"
+#include "say.h"
+#include "show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const option options[] = {
+    {'j', "json", NULL, "an object for each check, one a line"},
+    COMMON_OPTIONS,
+};
+
+typedef struct {
+    common common;
+    bool json;
+} wishes;
+
+static int taken(void *arg, const option *row, char *value) {
+    wishes *wanted = arg;
+    if (!option_is(row, "json"))
+        return common_taken(&wanted->common, row, value);
+    wanted->json = true;
+    return 0;
+}
+
+static int examine(common *given, lk_facts **facts) {
+    lk_client_options client = {.prefix = given->prefix,
+                                .tls_ca = given->tls_ca,
+                                .tls_cert = given->tls_cert,
+                                .tls_key = given->tls_key,
+                                .tls_server_name = given->tls_server_name};
+    lk_status status = lk_examine(given->url, &client, facts);
+    free(given->url);
+    given->url = NULL;
+    return status == LK_OK ? 0 : say_status(status);
+}
+
+/* What a server says may be no UTF-8, and JSON must be. */
+static json_t *text(char *bytes) {
+    json_t *made = json_string(bytes);
+    for (char *c = bytes; !made && *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    return made ? made : json_string(bytes);
+}
+
+static int print_json(finding *found) {
+    return show_json(json_pack("{s:s,s:b,s:o,s:o}", "name", found->name, "ok",
+                               (int)(found->level != FINDING_WRONG), "text", text(found->text),
+                               "advice", text(found->advice)));
+}
+
+static void print_line(const finding *found) {
+    static const struct {
+        const char *word;
+        colour_kind colour;
+    } marks[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
+                 [FINDING_NOTE] = {"note", COLOUR_YELLOW},
+                 [FINDING_WRONG] = {"wrong", COLOUR_RED}};
+    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(marks[found->level].colour),
+           marks[found->level].word, colour(COLOUR_NONE), found->name, found->text,
+           *found->advice ? "; do: " : "", found->advice);
+}
+
+static int print_all(const lk_facts *facts, bool json) {
+    finding findings[FINDINGS_MOST];
+    size_t count = doctor_judge(facts, findings), wrong = 0;
+    int code = 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        wrong += findings[i].level == FINDING_WRONG;
+        if (json)
+            code = print_json(&findings[i]);
+        else
+            print_line(&findings[i]);
+    }
+    if (code == 0 && !json)
+        printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(COLOUR_BOLD), wrong,
+               count, colour(COLOUR_NONE), facts->server);
+    return code == 0 && wrong ? EXIT_FINDING : code;
+}
+
+static int run(int count, char **words) {
+    wishes wanted = {0};
+    lk_facts *facts;
+    int rest;
+    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    if (code == 0 && wanted.common.help) {
+        command_help(command_find("doctor"));
+        return 0;
+    }
+    if (code == 0 && words[rest])
+        code = say_usage("%s is too much; a server is given by -u", words[rest]);
+    if (code == 0)
+        code = examine(&wanted.common, &facts);
+    if (code != 0)
+        return code;
+    code = print_all(facts, wanted.json);
+    lk_facts_free(facts);
+    return code;
+}
+
+const command doctor_command = {
+    .name = "doctor",
+    .arguments = "",
+    .summary = "can this server be trusted with locks",
+    .text =
+        "Looks at version, role, eviction, persistence, replicas, clock, rights and round trip, "
+        "and says for\n"
+        "each what it means for locks and what to do. It changes nothing in the server. Ends "
+        "with 0 if\n"
+        "nothing is wrong, 1 if something is, 69 if the server cannot be reached, 77 if it does "
+        "not let us in.",
+    .examples = "  latchkey doctor                               # of local:\n"
+                "  latchkey doctor -u redis://locks.example.com\n"
+                "  latchkey doctor --json | jq -r 'select(.ok | not).advice'\n",
+    .options = options,
+    .run = run,
+};

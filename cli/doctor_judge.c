@@ -1,0 +1,230 @@
+/* See doctor.h: a function for each check, in the order in which they are shown. */
+#include "doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Beyond what the measuring itself leaves open, clocks may differ by this. */
+static const int64_t clock_tolerance_us = 100 * 1000;
+/* From here on a round trip is what limits a busy lock. */
+static const int64_t slow_us = 20 * 1000;
+
+static void put(char *out, size_t size, const char *format, va_list arguments) {
+    int length = vsnprintf(out, size, format, arguments);
+    if (length >= (int)size)
+        memcpy(out + size - sizeof "...", "...", sizeof "...");
+}
+
+static void set(finding *out, finding_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void set(finding *out, finding_level level, const char *format, ...) {
+    va_list arguments;
+    out->level = level;
+    va_start(arguments, format);
+    put(out->text, sizeof out->text, format, arguments);
+    va_end(arguments);
+}
+
+static void advise(finding *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void advise(finding *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put(out->advice, sizeof out->advice, format, arguments);
+    va_end(arguments);
+}
+
+/* Each of these returns false if there is nothing to say. */
+
+static bool judge_version(const lk_facts *facts, finding *out) {
+    if (facts->supported == LK_UNKNOWN) {
+        set(out, FINDING_NOTE, "the server does not tell which version it is");
+        advise(out, "make sure that it is Redis 6.2 or newer, or Valkey");
+        return true;
+    }
+    set(out, facts->supported == LK_YES ? FINDING_OK : FINDING_WRONG, "%s %s%s", facts->kind,
+        facts->version, facts->supported == LK_YES ? "" : ": too old to keep locks on");
+    if (facts->supported == LK_NO)
+        advise(out, "install Redis 6.2 or newer, or Valkey");
+    return true;
+}
+
+static bool judge_mode(const lk_facts *facts, finding *out) {
+    if (!*facts->mode || strcmp(facts->mode, "standalone") == 0)
+        return false;
+    set(out, FINDING_WRONG, "it is a %s%s: locks are not kept there", facts->mode,
+        strcmp(facts->mode, "cluster") == 0 ? "'s node" : "");
+    advise(out, "give the address of a server of its own, or of a master");
+    return true;
+}
+
+static bool judge_role(const lk_facts *facts, finding *out) {
+    if (facts->replica == LK_YES) {
+        set(out, FINDING_WRONG, "it is a replica: it refuses writes, and so every lock");
+        advise(out, "give the address of its master (INFO replication: master_host, master_port)");
+    } else {
+        set(out, facts->replica == LK_NO ? FINDING_OK : FINDING_NOTE, "%s",
+            facts->replica == LK_NO ? "it is a master"
+                                    : "the server does not tell whether it is a master");
+    }
+    return true;
+}
+
+static bool judge_eviction(const lk_facts *facts, finding *out) {
+    if (!*facts->eviction) {
+        set(out, FINDING_NOTE, "the server does not tell its maxmemory-policy");
+        advise(out, "make sure that it is noeviction");
+    } else if (strcmp(facts->eviction, "noeviction") == 0) {
+        set(out, FINDING_OK, "maxmemory-policy is noeviction: a full server drops no lock");
+    } else {
+        set(out, FINDING_WRONG,
+            "maxmemory-policy is %s: a server that is full drops locks that are "
+            "held, and others take them%s",
+            facts->eviction, facts->maxmemory == 0 ? "; only maxmemory 0 keeps it from that" : "");
+        advise(out, "CONFIG SET maxmemory-policy noeviction, and the same in its configuration; or "
+                    "give the locks a server of their own");
+    }
+    return true;
+}
+
+static bool judge_persistence(const lk_facts *facts, finding *out) {
+    static const char switch_on[] = "CONFIG SET appendonly yes, and the same in its configuration";
+    if (facts->aof == LK_YES) {
+        set(out, FINDING_OK, "the append-only file is on: locks outlive a restart");
+    } else if (facts->rdb == LK_YES) {
+        set(out, FINDING_NOTE,
+            "snapshots only: locks outlive a restart in good order, but a crash "
+            "forgets those since the last snapshot, and others take them");
+        advise(out, "%s", switch_on);
+    } else if (facts->aof == LK_UNKNOWN) {
+        set(out, FINDING_NOTE, "the server does not tell whether it keeps its data on disk");
+        advise(out, "make sure that appendonly is yes");
+    } else if (facts->rdb == LK_UNKNOWN) {
+        set(out, FINDING_WRONG,
+            "the append-only file is off, and the server does not tell of "
+            "snapshots: a restart may forget every lock");
+        advise(out, "%s; or let the user run CONFIG GET (+config|get), to know more", switch_on);
+    } else {
+        set(out, FINDING_WRONG,
+            "nothing is kept on disk: a restart forgets every lock, and others "
+            "take what is still held");
+        advise(out, "%s", switch_on);
+    }
+    return true;
+}
+
+static bool judge_replicas(const lk_facts *facts, finding *out) {
+    if (facts->replica == LK_YES)
+        return false;
+    if (facts->local == LK_YES) {
+        set(out, FINDING_OK, "none, and none needed: locks of local: are for this machine alone");
+    } else if (facts->replicas < 0) {
+        set(out, FINDING_NOTE, "the server does not tell how many replicas it has");
+    } else if (facts->replicas == 0) {
+        set(out, FINDING_WRONG,
+            "no replica is connected: with this machine all locks are gone, and "
+            "nobody can take one");
+        advise(out, "set up a replica (REPLICAOF there), best with Sentinel to promote it");
+    } else {
+        set(out, FINDING_OK, "%" PRId64 " connected", facts->replicas);
+    }
+    return true;
+}
+
+static bool judge_clock(const lk_facts *facts, finding *out) {
+    if (facts->clock_known != LK_YES) {
+        set(out, FINDING_NOTE, "the server's clock cannot be read (TIME)");
+        return true;
+    }
+    int64_t offset_us = facts->clock_offset_us;
+    int64_t away_us = offset_us < 0 ? -offset_us : offset_us;
+    double away_ms = (double)away_us / 1e3, error_ms = (double)facts->clock_error_us / 1e3;
+    if (away_us <= facts->clock_error_us + clock_tolerance_us) {
+        set(out, FINDING_OK, "%.2f ms from ours (within %.2f ms)", away_ms, error_ms);
+        return true;
+    }
+    set(out, FINDING_WRONG,
+        "%.1f ms %s ours (within %.2f ms): one of the two is wrong; leases are not measured by it, "
+        "but "
+        "fencing tokens start from the server's clock when it has lost its data",
+        away_ms, offset_us < 0 ? "behind" : "ahead of", error_ms);
+    advise(out, "let NTP (chrony, systemd-timesyncd) set the clock of both machines");
+    return true;
+}
+
+static void join(const char *const *words, size_t count, char *out, size_t size) {
+    size_t length = 0;
+    *out = 0;
+    for (size_t i = 0; i < count && length < size; i++) {
+        int more = snprintf(out + length, size - length, "%s%s", i ? " " : "", words[i]);
+        length += more > 0 ? (size_t)more : 0;
+    }
+}
+
+static bool judge_rights(const lk_facts *facts, finding *out) {
+    char rights[400];
+    const char *user = *facts->user ? facts->user : "default";
+    if (facts->missing_count == 0) {
+        set(out, FINDING_OK, "user %s may do all that locks need", user);
+        return true;
+    }
+    join(facts->missing, facts->missing_count, rights, sizeof rights);
+    set(out, FINDING_WRONG, "user %s lacks %s: calls that need it are LK_DENIED", user, rights);
+    advise(out, "ACL SETUSER %s %s", user, rights);
+    return true;
+}
+
+static bool judge_commands(const lk_facts *facts, finding *out) {
+    char commands[400];
+    if (facts->absent_count == 0)
+        return false;
+    join(facts->absent, facts->absent_count, commands, sizeof commands);
+    set(out, FINDING_WRONG, "the server does not know %s: locks cannot do without", commands);
+    advise(out, "take back its rename-command of these, or give another server");
+    return true;
+}
+
+static bool judge_module(const lk_facts *facts, finding *out) {
+    set(out, FINDING_OK, "%s",
+        facts->module == LK_YES ? "latchkey's module is loaded"
+                                : "not loaded, and not needed: locks run as scripts");
+    return true;
+}
+
+static bool judge_round_trip(const lk_facts *facts, finding *out) {
+    bool slow = facts->round_trip_us > slow_us;
+    set(out, slow ? FINDING_NOTE : FINDING_OK, "%.3f ms%s", (double)facts->round_trip_us / 1e3,
+        slow ? ": every lock and unlock takes that long at least" : "");
+    if (slow)
+        advise(out, "keep the locks on a server that is nearer");
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*judge)(const lk_facts *, finding *);
+} checks[] = {
+    {"version", judge_version},
+    {"mode", judge_mode},
+    {"role", judge_role},
+    {"eviction", judge_eviction},
+    {"persistence", judge_persistence},
+    {"replicas", judge_replicas},
+    {"clock", judge_clock},
+    {"rights", judge_rights},
+    {"commands", judge_commands},
+    {"module", judge_module},
+    {"round-trip", judge_round_trip},
+};
+_Static_assert(sizeof checks / sizeof *checks <= FINDINGS_MOST, "room for each");
+
+size_t doctor_judge(const lk_facts *facts, finding findings[FINDINGS_MOST]) {
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        findings[count] = (finding){.name = checks[i].name};
+        if (checks[i].judge(facts, &findings[count]))
+            count++;
+    }
+    return count;
+}

@@ -1,0 +1,66 @@
+/* What the parts of `top` share: the state that keys change and the screen shows. */
+#ifndef CLI_TOP_H
+#define CLI_TOP_H
+
+#include "snapshot.h"
+
+#include <wchar.h>
+
+enum { TOP_NAME_SIZE = 513, TOP_FILTER_SIZE = 128, TOP_STATUS_SIZE = 700 };
+
+typedef enum { TOP_BY_WAITING, TOP_BY_HOLDERS, TOP_BY_NAME, TOP_BY_GRANTS } top_order;
+
+/*
+ *   LIST --Enter--> DETAIL     LIST, DETAIL --?--> HELP     LIST --/--> FILTER
+ *   Esc, backspace: DETAIL, HELP --> LIST; Esc, Enter: FILTER --> LIST
+ */
+typedef enum { TOP_LIST, TOP_DETAIL, TOP_HELP, TOP_FILTER } top_view;
+
+typedef struct {
+    const lk_info *info; /* of top.seen */
+    int64_t oldest_wait_ms;
+    double grants; /* a second; see the help */
+} top_row;
+
+/* Lines of text that are longer than the screen. */
+typedef struct {
+    char **lines;
+    size_t count;
+} top_text;
+
+typedef struct {
+    snapshot *seen; /* NULL until the first look */
+    top_row *rows;  /* a row for each lock of it, by name */
+    size_t *shown;  /* indices of rows: those that pass the filter, in order */
+    size_t row_count, shown_count;
+    top_order order;
+    top_view view;
+    char filter[TOP_FILTER_SIZE], filter_before[TOP_FILTER_SIZE];
+    char selected[TOP_NAME_SIZE]; /* the cursor stays with the lock, not with the place */
+    size_t cursor, first;         /* in shown; the one on the first line */
+    size_t page;                  /* how many lines the screen has for rows or text */
+    size_t scroll;                /* of the text in DETAIL and HELP */
+    char status[TOP_STATUS_SIZE]; /* why there was no look; "" when there was */
+    int64_t looked_ms;
+} top;
+
+/* top_rows.c: takes over the snapshot. False: no memory, and the state is as before. */
+bool top_take(top *, snapshot *);
+void top_arrange(top *); /* after a change of order, filter or rows */
+void top_move(top *, int64_t by);
+void top_free(top *);
+
+/* top_keys.c: false: quit. `typed` is what wget_wch() gave, as is_key says. */
+bool top_key(top *, wint_t typed, bool is_key);
+
+/* top_text.c: the lines of DETAIL and HELP; fewer, if there is no memory. */
+top_text top_text_detail(const top *);
+top_text top_text_help(void);
+void top_text_free(top_text *);
+
+/* top_screen.c */
+bool top_screen_open(void); /* false: this terminal cannot do it */
+void top_screen_close(void);
+void top_screen_draw(top *);
+
+#endif

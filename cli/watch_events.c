@@ -1,0 +1,185 @@
+/* See watch_events.h. */
+#include "watch_events.h"
+
+#include <string.h>
+
+enum { ROUNDING_US = 1000 }; /* ages are whole milliseconds, rounded down */
+
+/* One lock at two looks. One that nobody used is there with nobody in it. */
+typedef struct {
+    const lk_info *before, *after;
+    int64_t elapsed_ms;
+    watch_event_fn *each;
+    void *arg;
+    bool fence_seen; /* the hold that has the lock's fence was reported */
+} change;
+
+static const lk_holder_info *find_holder(const lk_info *info, const char *handle) {
+    for (size_t i = 0; i < info->holder_count; i++)
+        if (strcmp(info->holders[i].handle, handle) == 0)
+            return &info->holders[i];
+    return NULL;
+}
+
+static const lk_waiter_info *find_waiter(const lk_info *info, const char *handle) {
+    for (size_t i = 0; i < info->waiter_count; i++)
+        if (strcmp(info->waiters[i].handle, handle) == 0)
+            return &info->waiters[i];
+    return NULL;
+}
+
+/* Whether what is that old now began after the look before: the handle was gone in between. */
+static bool is_newer(const change *self, int64_t age_ms) {
+    return self->after->server_time_us - age_ms * 1000 - ROUNDING_US >=
+           self->before->server_time_us;
+}
+
+static bool still_holds(const change *self, const lk_holder_info *one) {
+    const lk_holder_info *now = find_holder(self->after, one->handle);
+    return now && !is_newer(self, now->held_ms);
+}
+
+static bool held_before(const change *self, const lk_holder_info *one) {
+    return !is_newer(self, one->held_ms) && find_holder(self->before, one->handle);
+}
+
+static bool waited_before(const change *self, const lk_waiter_info *one) {
+    return !is_newer(self, one->waited_ms) && find_waiter(self->before, one->handle);
+}
+
+static void tell_holder(change *self, event_kind kind, const lk_holder_info *one, int64_t held_ms,
+                        int64_t waited_ms) {
+    watch_event event = {.kind = kind,
+                         .lock = self->after->name,
+                         .app = one->app,
+                         .host = one->host,
+                         .pid = one->pid,
+                         .mode = one->writes ? "write" : "read",
+                         .fence = one->fence,
+                         .held_ms = held_ms,
+                         .waited_ms = waited_ms};
+    self->each(&event, self->arg);
+}
+
+static void tell_waiter(change *self, event_kind kind, const lk_waiter_info *one,
+                        int64_t waited_ms) {
+    watch_event event = {.kind = kind,
+                         .lock = self->after->name,
+                         .app = one->app,
+                         .host = one->host,
+                         .pid = one->pid,
+                         .mode = one->upgrade            ? "upgrade"
+                                 : one->mode == LK_WRITE ? "write"
+                                                         : "read",
+                         .held_ms = -1,
+                         .waited_ms = waited_ms};
+    self->each(&event, self->arg);
+}
+
+/* A write that is given back in good order takes the mark away, so one that leaves it was lost. */
+static void tell_ended_holds(change *self) {
+    for (size_t i = 0; i < self->before->holder_count; i++) {
+        const lk_holder_info *one = &self->before->holders[i];
+        if (still_holds(self, one))
+            continue;
+        bool lost = one->writes && self->after->abandoned;
+        tell_holder(self, lost ? EVENT_LOST : EVENT_RELEASED, one, one->held_ms + self->elapsed_ms,
+                    -1);
+    }
+}
+
+static void tell_left_waits(change *self) {
+    for (size_t i = 0; i < self->before->waiter_count; i++) {
+        const lk_waiter_info *one = &self->before->waiters[i];
+        const lk_waiter_info *now = find_waiter(self->after, one->handle);
+        bool waits = now && !is_newer(self, now->waited_ms);
+        const lk_holder_info *holder = find_holder(self->after, one->handle);
+        bool got_it = holder && (!one->upgrade || holder->writes);
+        if (!waits && !got_it)
+            tell_waiter(self, EVENT_LEFT, one, one->waited_ms + self->elapsed_ms);
+    }
+}
+
+/* Below 0: it was not seen to wait. */
+static int64_t waited_for(const change *self, const lk_holder_info *one) {
+    const lk_waiter_info *waiter = find_waiter(self->before, one->handle);
+    if (!waiter)
+        return -1;
+    int64_t waited_ms = waiter->waited_ms + self->elapsed_ms;
+    if (!waiter->upgrade)
+        waited_ms -= one->held_ms;
+    return waited_ms < waiter->waited_ms ? waiter->waited_ms : waited_ms;
+}
+
+static void tell_grants(change *self) {
+    for (size_t i = 0; i < self->after->holder_count; i++) {
+        const lk_holder_info *one = &self->after->holders[i];
+        const lk_holder_info *past = find_holder(self->before, one->handle);
+        event_kind kind = EVENT_GRANTED;
+        if (held_before(self, one)) {
+            if (!past->writes == !one->writes)
+                continue;
+            kind = one->writes ? EVENT_UPGRADED : EVENT_DOWNGRADED;
+        }
+        if (kind != EVENT_DOWNGRADED && one->fence == self->after->fence)
+            self->fence_seen = true;
+        tell_holder(self, kind, one, one->held_ms,
+                    kind == EVENT_DOWNGRADED ? -1 : waited_for(self, one));
+    }
+}
+
+static void tell_waits(change *self) {
+    for (size_t i = 0; i < self->after->waiter_count; i++) {
+        const lk_waiter_info *one = &self->after->waiters[i];
+        if (!waited_before(self, one))
+            tell_waiter(self, EVENT_WAITING, one, one->waited_ms);
+    }
+}
+
+static void tell_fence(change *self) {
+    if (self->fence_seen || self->after->fence <= self->before->fence)
+        return;
+    watch_event event = {.kind = EVENT_FENCE,
+                         .lock = self->after->name,
+                         .fence = self->after->fence,
+                         .fence_before = self->before->fence,
+                         .held_ms = -1,
+                         .waited_ms = -1};
+    self->each(&event, self->arg);
+}
+
+/* Of a list that was cut, nobody knows who came and who went. */
+static void compare_lock(change *self) {
+    bool holders = self->before->holder_total == self->before->holder_count &&
+                   self->after->holder_total == self->after->holder_count;
+    bool waiters = self->before->waiter_total == self->before->waiter_count &&
+                   self->after->waiter_total == self->after->waiter_count;
+    if (holders)
+        tell_ended_holds(self);
+    if (holders && waiters)
+        tell_left_waits(self);
+    if (holders)
+        tell_grants(self);
+    if (waiters)
+        tell_waits(self);
+    if (holders)
+        tell_fence(self);
+}
+
+void watch_compare(const snapshot *before, const snapshot *after, watch_event_fn *each, void *arg) {
+    size_t b = 0, a = 0;
+    while (b < before->count || a < after->count) {
+        const lk_info *old = b < before->count ? before->locks[b] : NULL;
+        const lk_info *now = a < after->count ? after->locks[a] : NULL;
+        int order = !old ? 1 : !now ? -1 : strcmp(old->name, now->name);
+        lk_info nobody = {.name = order < 0 ? old->name : now->name};
+        change self = {.before = order <= 0 ? old : &nobody,
+                       .after = order >= 0 ? now : &nobody,
+                       .elapsed_ms = after->taken_ms - before->taken_ms,
+                       .each = each,
+                       .arg = arg};
+        compare_lock(&self);
+        b += order <= 0;
+        a += order >= 0;
+    }
+}

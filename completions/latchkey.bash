@@ -1,0 +1,210 @@
+# Completion of latchkey(1) in bash. It needs nothing but bash; where bash-completion is loaded, the
+# command behind `latchkey run NAME` is completed as that command would be.
+# shellcheck shell=bash
+
+# The options of a subcommand, in REPLY.
+_latchkey_options() {
+    local common='-u --url --prefix --tls-ca --tls-cert --tls-key --tls-server-name --verbose -h --help'
+    case $1 in
+    run)
+        REPLY="-s --shared -x --exclusive -e --write -n --nonblock --nb -w --wait --timeout
+            -E --conflict-exit-code -c --command -o --close --lease --policy --owner --on-lost $common"
+        ;;
+    ls | inspect | doctor) REPLY="-j --json $common" ;;
+    watch) REPLY="-j --json -i --interval $common" ;;
+    top) REPLY="-i --interval $common" ;;
+    server) REPLY='-j --json --prefix --verbose -h --help' ;;
+    release) REPLY="--owner -y --yes $common" ;;
+    bench) REPLY="-t --time -T --threads -j --json $common" ;;
+    *) REPLY='' ;;
+    esac
+}
+
+# What an option takes, in REPLY: nothing, `file`, `text`, or the words that it may be.
+_latchkey_value() {
+    REPLY=''
+    case $1:$2 in
+    *:--tls-ca | *:--tls-cert | *:--tls-key) REPLY='file' ;;
+    *:-u | *:--url | *:--prefix | *:--tls-server-name) REPLY=text ;;
+    run:--policy) REPLY='fair phase-fair prefer-writer prefer-reader' ;;
+    run:--on-lost) REPLY='term kill ignore' ;;
+    run:-w | run:--wait | run:--timeout | run:-E | run:--conflict-exit-code) REPLY=text ;;
+    run:-c | run:--command | run:--lease | run:--owner | release:--owner) REPLY=text ;;
+    watch:-i | watch:--interval | top:-i | top:--interval) REPLY=text ;;
+    bench:-t | bench:--time | bench:-T | bench:--threads) REPLY=text ;;
+    esac
+}
+
+# The words up to the cursor, in `words`, where each begins among bash's own, in `begins`. Bash takes
+# order:42 and --policy=fair apart at COMP_WORDBREAKS; they are put together again.
+_latchkey_words() {
+    local line=$COMP_LINE word i
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if ((i == 0)) || [[ -z $COMP_LINE || $line == [[:space:]]* ]]; then
+            words+=("$word")
+            begins+=("$i")
+        else
+            words[-1]+=$word
+        fi
+        line=${line#"${line%%[![:space:]]*}"}
+        line=${line#"$word"}
+    done
+}
+
+# Offers those of the words that begin as `current` does.
+_latchkey_offer() {
+    local word quoted cut=''
+    if [[ $current != "${COMP_WORDS[COMP_CWORD]}" ]]; then
+        cut=${current%"${current##*[:=]}"} # bash puts in what is behind its last break
+    fi
+    for word in "$@"; do
+        if [[ $current == [\'\"]* ]]; then
+            [[ $word != "${current:1}"* ]] || COMPREPLY+=("$word")
+            continue
+        fi
+        printf -v quoted %q "$word"
+        if [[ -n $word && ($quoted == "$current"* || $word == "$current"*) ]]; then
+            COMPREPLY+=("${quoted#"$cut"}")
+        fi
+    done
+}
+
+# The locks that there are, by the server that the line names. Nobody waits for longer than a second,
+# and no private server is started for a question.
+_latchkey_locks() {
+    local program=${words[0]} address=${server_url:-${LATCHKEY_URL-}} names
+    [[ -z $unreadable ]] || return 0
+    if [[ -z $address || $address == local:* ]]; then
+        [[ -S ${LATCHKEY_LOCAL_DIR:-/tmp/latchkey-$EUID}/server.sock ]] || return 0
+    fi
+    type -P "$program" >/dev/null || program=latchkey
+    mapfile -t names < <(timeout 1 "$program" ls "${server[@]}" 2>/dev/null |
+        sed -E '1d; s/ +(read|write|abandoned|-) +[0-9]+ +[0-9]+ +[^ ]+$//')
+    _latchkey_offer "${names[@]}"
+}
+
+_latchkey_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+}
+
+# The command of `run`, whose first word is the one of this number.
+_latchkey_command() {
+    local first=$1
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "${begins[first]}"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "${begins[first]}"
+    elif ((first == last)) && [[ $current != */* ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$current" | sort -u)
+    else
+        _latchkey_files
+    fi
+}
+
+# Remembers what says which server is meant. Where only the shell could read that, none is asked.
+_latchkey_note() {
+    case $1 in
+    -u | --url) server_url=$2 ;;
+    --prefix | --tls-*) ;;
+    *) return ;;
+    esac
+    server+=("$1" "$2")
+    [[ $2 != *[\$\`\'\"\\~]* ]] || unreadable=1
+}
+
+# Reads the options before the cursor. In `wanted` is then the option whose value the cursor is at, in
+# `arguments` how many other words there were, in `after` the number of the first word that is not ours.
+_latchkey_read() {
+    local i word letter ended=''
+    for ((i = 2; i < last; i++)); do
+        word=${words[i]}
+        if [[ -z $ended && $word == -- ]]; then
+            ended=1
+        elif [[ -z $ended && $word == --*=* ]]; then
+            _latchkey_note "${word%%=*}" "${word#*=}"
+        elif [[ -z $ended && $word == -?* ]]; then
+            letter=$word
+            if [[ $word != --* ]]; then # -sw 5, -sw5
+                for ((letter = 1; letter < ${#word} - 1; letter++)); do
+                    _latchkey_value "$subcommand" "-${word:letter:1}"
+                    [[ -z $REPLY ]] || continue 2
+                done
+                letter=-${word: -1}
+            fi
+            _latchkey_value "$subcommand" "$letter"
+            if [[ -n $REPLY ]]; then
+                ((++i < last)) || wanted=$letter
+                ((i >= last)) || _latchkey_note "$letter" "${words[i]}"
+            fi
+        else
+            ((++arguments))
+            if [[ $subcommand == run ]]; then
+                after=$((i + 1))
+                return
+            fi
+        fi
+    done
+    options_ended=$ended
+}
+
+_latchkey_behind_name() {
+    local first=$after
+    if ((first < last)) && [[ ${words[first]} == -- ]]; then
+        ((++first))
+    elif ((first < last)) && [[ ${words[first]} == -c || ${words[first]} == --command ]]; then
+        return
+    fi
+    _latchkey_command "$first"
+}
+
+_latchkey_argument() {
+    case $subcommand in
+    run) _latchkey_locks ;;
+    ls | inspect | release | watch) ((arguments > 0)) || _latchkey_locks ;;
+    server) ((arguments > 0)) || _latchkey_offer start stop status ;;
+    help) ((arguments > 0)) || _latchkey_offer "${subcommands[@]}" ;;
+    esac
+}
+
+_latchkey() {
+    local REPLY words=() begins=() server=() server_url='' unreadable='' wanted='' options_ended=''
+    local subcommands=(run ls inspect watch top release doctor server bench help)
+    local last current subcommand arguments=0 after=0
+    COMPREPLY=()
+    _latchkey_words
+    last=$((${#words[@]} - 1))
+    current=${words[last]}
+    if ((last < 2)); then
+        _latchkey_offer "${subcommands[@]}"
+        [[ $current != -* ]] || _latchkey_offer --help --version
+        return 0
+    fi
+    subcommand=${words[1]}
+    _latchkey_read
+    if ((after > 0)); then
+        _latchkey_behind_name
+        return 0
+    fi
+    if [[ -z $wanted && -z $options_ended && $current == --*=* ]]; then
+        wanted=${current%%=*}
+        current=${current#*=}
+    fi
+    if [[ -n $wanted ]]; then
+        _latchkey_value "$subcommand" "$wanted"
+        case $REPLY in
+        file) _latchkey_files ;;
+        text | '') ;;
+        *) mapfile -t COMPREPLY < <(compgen -W "$REPLY" -- "$current") ;;
+        esac
+    elif [[ -z $options_ended && $current == -* ]]; then
+        _latchkey_options "$subcommand"
+        mapfile -t COMPREPLY < <(compgen -W "$REPLY" -- "$current")
+    else
+        _latchkey_argument
+    fi
+    return 0
+}
+
+complete -F _latchkey latchkey

@@ -1,0 +1,150 @@
+# Completion of latchkey(1) in fish.
+
+# The subcommand of the line, and the words behind it, up to the cursor.
+function __latchkey_tokens
+    set -l tokens (commandline -opc)
+    set -e tokens[1]
+    string join \n -- $tokens
+end
+
+# Whether an option takes the word behind it.
+function __latchkey_takes_value
+    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval))$' $argv[1]
+end
+
+# How many words there are behind the subcommand that are no options.
+function __latchkey_arguments
+    set -l count 0
+    set -l skip 1 # the subcommand
+    for word in (__latchkey_tokens)
+        if test $skip = 1
+            set skip 0
+        else if __latchkey_takes_value $word
+            set skip 1
+        else if not string match -q -- '-*' $word
+            set count (math $count + 1)
+        end
+    end
+    echo $count
+end
+
+# The first words are no subcommand yet.
+function __latchkey_needs_command
+    test (count (__latchkey_tokens)) -eq 0
+end
+
+# Whether the cursor is where options of one of these subcommands may stand.
+function __latchkey_in
+    set -l tokens (__latchkey_tokens)
+    contains -- "$tokens[1]" $argv; or return 1
+    test "$tokens[1]" != run; or test (__latchkey_arguments) -eq 0
+end
+
+# Whether the cursor is at the first argument of one of these subcommands.
+function __latchkey_first_argument
+    __latchkey_in $argv; and test (__latchkey_arguments) -eq 0
+end
+
+function __latchkey_behind_name
+    set -l tokens (__latchkey_tokens)
+    test "$tokens[1]" = run; and test (__latchkey_arguments) -gt 0
+end
+
+# The locks that there are, by the server that the line names. Nobody waits for longer than a second,
+# and no private server is started for a question.
+function __latchkey_locks
+    set -l tokens (__latchkey_tokens)
+    set -l address "$LATCHKEY_URL"
+    set -l server
+    set -l folder "$LATCHKEY_LOCAL_DIR"
+    test -n "$folder"; or set folder /tmp/latchkey-(id -u)
+    for i in (seq (count $tokens))
+        if string match -qr -- '^(-u|--url|--prefix|--tls-(ca|cert|key|server-name))$' $tokens[$i]
+            set -a server $tokens[$i] $tokens[(math $i + 1)]
+            string match -qr -- '^(-u|--url)$' $tokens[$i]; and set address $server[-1]
+        else if string match -qr -- '^--(url|prefix|tls-(ca|cert|key|server-name))=' $tokens[$i]
+            set -a server $tokens[$i]
+            string match -q -- '--url=*' $tokens[$i]; and set address (string replace -- --url= '' $tokens[$i])
+        end
+    end
+    if test -z "$address"; or string match -q 'local:*' -- $address
+        test -S "$folder/server.sock"; or return
+    end
+    set -l program (commandline -opc)[1]
+    timeout 1 $program ls $server 2>/dev/null | tail -n +2 |
+        string replace -r ' +(read|write|abandoned|-) +\d+ +\d+ +\S+$' ''
+end
+
+# The command of `run`, completed as that command would be.
+function __latchkey_command
+    set -l tokens (__latchkey_tokens)
+    set -l skip 1
+    for i in (seq (count $tokens))
+        if test $skip = 1
+            set skip 0
+        else if __latchkey_takes_value $tokens[$i]
+            set skip 1
+        else if not string match -q -- '-*' $tokens[$i]
+            set -l rest $tokens[(math $i + 1)..-1]
+            contains -- "$rest[1]" -c --command; and return
+            test "$rest[1]" = --; and set -e rest[1]
+            complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))
+            return
+        end
+    end
+end
+
+set -l all run ls inspect watch top release doctor bench # those that have the options of all
+
+complete -c latchkey -f
+complete -c latchkey -n __latchkey_needs_command -s h -l help -d 'list the commands'
+complete -c latchkey -n __latchkey_needs_command -s V -l version -d 'print the version'
+complete -c latchkey -n __latchkey_needs_command -a run -d 'run a command under a lock'
+complete -c latchkey -n __latchkey_needs_command -a ls -d 'list locks'
+complete -c latchkey -n __latchkey_needs_command -a inspect -d 'who holds a lock, who waits'
+complete -c latchkey -n __latchkey_needs_command -a watch -d 'grants, releases, losses, waits as they happen'
+complete -c latchkey -n __latchkey_needs_command -a top -d 'all locks on a screen, live'
+complete -c latchkey -n __latchkey_needs_command -a release -d 'take a lock away by force'
+complete -c latchkey -n __latchkey_needs_command -a doctor -d 'can this server be trusted with locks'
+complete -c latchkey -n __latchkey_needs_command -a server -d 'the private server of local:'
+complete -c latchkey -n __latchkey_needs_command -a bench -d 'what locks cost on this server'
+complete -c latchkey -n __latchkey_needs_command -a help -d 'what there is, and how it is used'
+
+complete -c latchkey -n '__latchkey_first_argument run inspect release' -a '(__latchkey_locks)' -d lock
+complete -c latchkey -n '__latchkey_first_argument ls watch' -a '(__latchkey_locks)' -d lock
+complete -c latchkey -n '__latchkey_first_argument help' -a 'run ls inspect watch top release doctor server bench help'
+complete -c latchkey -n '__latchkey_first_argument server' -a 'start stop status'
+complete -c latchkey -n __latchkey_behind_name -a '(__latchkey_command)'
+
+complete -c latchkey -n '__latchkey_in run' -s s -l shared -d 'a read lock'
+complete -c latchkey -n '__latchkey_in run' -s x -l exclusive -d 'a write lock'
+complete -c latchkey -n '__latchkey_in run' -s e -l write -d 'a write lock'
+complete -c latchkey -n '__latchkey_in run' -s n -l nonblock -d 'do not wait'
+complete -c latchkey -n '__latchkey_in run' -l nb -d 'do not wait'
+complete -c latchkey -n '__latchkey_in run' -s w -l wait -x -d 'wait so long at the most'
+complete -c latchkey -n '__latchkey_in run' -l timeout -x -d 'wait so long at the most'
+complete -c latchkey -n '__latchkey_in run' -s E -l conflict-exit-code -x -d 'when the lock was not free in time'
+complete -c latchkey -n '__latchkey_in run' -s c -l command -x -d 'run a text with the shell'
+complete -c latchkey -n '__latchkey_in run' -s o -l close -d nothing
+complete -c latchkey -n '__latchkey_in run' -l lease -x -d 'how long the lock outlives a crash'
+complete -c latchkey -n '__latchkey_in run' -l policy -x -a 'fair phase-fair prefer-writer prefer-reader' -d 'who comes next'
+complete -c latchkey -n '__latchkey_in run' -l on-lost -x -a 'term kill ignore' -d 'when the lock is lost'
+complete -c latchkey -n '__latchkey_in run' -l owner -x -d 'act for this owner'
+complete -c latchkey -n '__latchkey_in release' -l owner -x -d 'only the holds of this one'
+complete -c latchkey -n '__latchkey_in release' -s y -l yes -d 'do not ask'
+complete -c latchkey -n '__latchkey_in bench' -s t -l time -x -d 'how long each workload runs'
+complete -c latchkey -n '__latchkey_in bench' -s T -l threads -x -d 'of the workloads with many'
+complete -c latchkey -n '__latchkey_in watch top' -s i -l interval -x -d 'between two looks'
+complete -c latchkey -n '__latchkey_in server' -l prefix -x -d 'of the keys'
+complete -c latchkey -n '__latchkey_in server' -l verbose -d 'log to stderr'
+complete -c latchkey -n '__latchkey_in server' -s h -l help -d 'print help, and end'
+complete -c latchkey -n '__latchkey_in ls inspect watch doctor server bench' -s j -l json -d 'objects for programs'
+
+complete -c latchkey -n "__latchkey_in $all" -s u -l url -x -d 'the server'
+complete -c latchkey -n "__latchkey_in $all" -l prefix -x -d 'of the keys'
+complete -c latchkey -n "__latchkey_in $all" -l tls-ca -r -F -d 'certificates to trust'
+complete -c latchkey -n "__latchkey_in $all" -l tls-cert -r -F -d 'our certificate'
+complete -c latchkey -n "__latchkey_in $all" -l tls-key -r -F -d 'its key'
+complete -c latchkey -n "__latchkey_in $all" -l tls-server-name -x -d 'that the certificate must have'
+complete -c latchkey -n "__latchkey_in $all" -l verbose -d 'log to stderr'
+complete -c latchkey -n "__latchkey_in $all" -s h -l help -d 'print help, and end'

@@ -1,0 +1,61 @@
+/* lk_local_status and lk_local_stop. */
+#include "local/local.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "local/folder.h"
+#include "local/place.h"
+
+enum { STOP_MS = 10000 };
+
+/* What lk_local_info_free() frees: the public part comes first. */
+typedef struct {
+    lk_local_info info;
+    char *folder, *socket;
+} local_block;
+
+lk_status lk_local_status(lk_local_info **out) {
+    lki_error error;
+    pid_t pid = 0;
+    if (!out)
+        return lki_fail(LK_INVALID, "out is NULL");
+    local_block *self = lki_new(sizeof *self);
+    lk_status status = self ? lki_local_folder(&self->folder, &error) : lki_error_no_memory(&error);
+    if (status == LK_OK && !(self->socket = lki_place_join(self->folder, LKI_LOCAL_SOCKET)))
+        status = lki_error_no_memory(&error);
+    if (status == LK_OK)
+        status = lki_local_look(self->folder, &self->info.running, &pid, &error);
+    if (status != LK_OK) {
+        lk_local_info_free(self ? &self->info : NULL);
+        return lki_fail_with(&error);
+    }
+    self->info.folder = self->folder;
+    self->info.socket = self->socket;
+    self->info.pid = pid;
+    *out = &self->info;
+    return LK_OK;
+}
+
+void lk_local_info_free(lk_local_info *info) {
+    local_block *self = (local_block *)info;
+    if (!self)
+        return;
+    lki_free(self->folder);
+    lki_free(self->socket);
+    lki_free(self);
+}
+
+lk_status lk_local_stop(bool *ran) {
+    lki_error error;
+    char *folder = NULL;
+    bool found = false;
+    lk_status status = lki_local_folder(&folder, &error);
+    if (status == LK_OK)
+        status = lki_local_stop(folder, lki_after_ms(lki_now_us(), STOP_MS), &found, &error);
+    lki_free(folder);
+    if (status != LK_OK)
+        return lki_fail_with(&error);
+    if (ran)
+        *ran = found;
+    return LK_OK;
+}

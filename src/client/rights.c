@@ -1,0 +1,113 @@
+/* See rights.h. */
+#include "client/rights.h"
+
+#include "base/clock.h"
+#include "net/resp.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MOST = 6, NAME_SIZE = 192 };
+
+/*
+ * Arity is checked before rights, and rights before all else: each is a command that is whole, and
+ * does nothing where it is permitted. "$k" is a key that nobody has, "$c" a channel that nobody
+ * hears.
+ */
+static const struct {
+    const char *right; /* behind the plus */
+    const char *words[WORDS_MOST];
+} attempts[] = {
+    {"evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "1", "$k"}},
+    {"eval", {"EVAL", "return 1", "1", "$k"}},
+    {"publish", {"PUBLISH", "$c", ""}},
+    {"ping", {"PING"}},
+    {"scan", {"SCAN", "0", "COUNT", "1"}},
+    {"info", {"INFO", "server"}},
+    {"client|setname", {"CLIENT", "SETNAME", "latchkey:doctor"}},
+    {"client|id", {"CLIENT", "ID"}},
+    {"client|kill", {"CLIENT", "KILL", "ID", "0"}}, /* there is no such number */
+    {"time", {"TIME"}},
+    {"exists", {"EXISTS", "$k"}},
+    {"del", {"DEL", "$k"}},
+    {"type", {"TYPE", "$k"}},
+    {"pexpireat", {"PEXPIREAT", "$k", "1"}},
+    {"hset", {"HSET", "$k", "field", "value", "odd"}}, /* a field without its value is refused */
+    {"hget", {"HGET", "$k", "field"}},
+    {"hmget", {"HMGET", "$k", "field"}},
+    {"hdel", {"HDEL", "$k", "field"}},
+    {"zadd", {"ZADD", "$k", "no number", "member"}}, /* refused too */
+    {"zrem", {"ZREM", "$k", "member"}},
+    {"zrange", {"ZRANGE", "$k", "0", "0"}},
+    {"zrangebyscore", {"ZRANGEBYSCORE", "$k", "0", "0"}},
+    {"zscore", {"ZSCORE", "$k", "member"}},
+    {"zrank", {"ZRANK", "$k", "member"}},
+    {"zcount", {"ZCOUNT", "$k", "0", "0"}},
+    {"zcard", {"ZCARD", "$k"}},
+    {"subscribe", {"SUBSCRIBE", "$c"}}, /* the last: what comes behind it is refused */
+};
+enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
+static_assert(ATTEMPTS + 2 <= LKI_RIGHTS_MOST, "each right, keys and channels");
+
+static void add_attempt(lki_bytes *out, size_t attempt, const char *key, const char *channel) {
+    const char *const *words = attempts[attempt].words;
+    size_t count = 0;
+    while (count < WORDS_MOST && words[count])
+        count++;
+    lki_resp_command(out, count);
+    for (size_t i = 0; i < count; i++)
+        lki_resp_text(out, strcmp(words[i], "$k") == 0   ? key
+                           : strcmp(words[i], "$c") == 0 ? channel
+                                                         : words[i]);
+}
+
+static void add_once(char list[][LKI_RIGHT_SIZE], size_t *count, const char *text) {
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(list[i], text) == 0)
+            return;
+    snprintf(list[*count], LKI_RIGHT_SIZE, "%s", text);
+    ++*count;
+}
+
+static bool is_about_channels(size_t attempt) {
+    const char *word = attempts[attempt].words[1];
+    return word && strcmp(word, "$c") == 0;
+}
+
+/* Other errors are what was asked for, or come from a server that has other troubles. */
+static void judge(size_t attempt, const char *refusal, const char *prefix, lki_rights *rights) {
+    char text[LKI_RIGHT_SIZE];
+    if (strstr(refusal, "unknown command")) {
+        add_once(rights->absent, &rights->absent_count, attempts[attempt].words[0]);
+        return;
+    }
+    if (strncmp(refusal, "NOPERM", strlen("NOPERM")) != 0)
+        return;
+    if (strstr(refusal, " to run the "))
+        snprintf(text, sizeof text, "+%s", attempts[attempt].right);
+    else
+        snprintf(text, sizeof text, "%c%s:*", is_about_channels(attempt) ? '&' : '~', prefix);
+    add_once(rights->missing, &rights->missing_count, text);
+}
+
+lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights, lki_error *error) {
+    char key[NAME_SIZE], channel[NAME_SIZE];
+    lki_bytes command = {0};
+    snprintf(key, sizeof key, "%s:{latchkey doctor %ld %lld}", prefix, (long)getpid(),
+             (long long)lki_now_us());
+    snprintf(channel, sizeof channel, "%s:latchkey doctor %ld", prefix, (long)getpid());
+    for (size_t i = 0; i < ATTEMPTS; i++)
+        add_attempt(&command, i, key, channel);
+    lk_status status = lki_talk_write(talk, &command, error);
+    for (size_t i = 0; i < ATTEMPTS && status == LK_OK; i++) {
+        redisReply *reply = NULL;
+        status = lki_talk_read(talk, &reply, error);
+        if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
+            judge(i, reply->str, prefix, rights);
+        freeReplyObject(reply);
+    }
+    lki_bytes_free(&command);
+    return status;
+}

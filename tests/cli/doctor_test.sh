@@ -1,0 +1,287 @@
+# What `latchkey doctor` finds, on servers that were made so.
+# shellcheck shell=bash
+guarantees=$(realpath "${BASH_SOURCE%/*}/../../docs/GUARANTEES.md")
+source "${BASH_SOURCE%/*}/harness.sh"
+
+program=$(command -v redis-server || command -v valkey-server)
+asker=$(command -v redis-cli || command -v valkey-cli)
+
+# Short names: the path of a test's folder is too long for a socket.
+sockets=$(mktemp -d "$LATCHKEY_LOCAL_DIR/s.XXXXXX") || exit 70
+
+# A test is a shell of its own: its servers end with it, however it ends.
+servers=()
+end_servers() {
+    local pid
+    for pid in ${servers[@]+"${servers[@]}"}; do
+        kill -KILL "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    done
+}
+
+ask() {
+    local said
+    said=$("$asker" -s "$sockets/$1" "${@:2}" 2>&1) || return
+    echo "$said"
+    [[ ! $said =~ ^(ERR|NOPERM|WRONG|LOADING|Could) ]]
+}
+
+answers_or_ended() {
+    ask "$1" PING || ! kill -0 "$2" 2>/dev/null
+}
+
+# start_server NAME OPTION…: on a socket of that name.
+start_server() {
+    local name=$1
+    shift
+    trap end_servers EXIT
+    mkdir -p "$name"
+    "$program" --port 0 --unixsocket "$sockets/$name" --dir "$name" --save '' "$@" \
+        >"$name/log" 2>&1 &
+    servers+=($!)
+    eventually answers_or_ended "$name" $!
+    ask "$name" PING >/dev/null
+}
+
+# The same with a port, which another program may have already.
+start_server_on_a_port() {
+    local _
+    for _ in {1..20}; do
+        port=$((20000 + RANDOM % 12000))
+        start_server "$@" --bind 127.0.0.1 --port "$port" && return
+    done
+    fail "no port is free"
+}
+
+has_replicas() {
+    ask "$1" INFO replication | grep -q "^connected_slaves:$2"
+}
+
+is_in_step() {
+    ask "$1" INFO replication | grep -q "^master_link_status:up"
+}
+
+# A master that nothing is wrong with, and its replica: m and r.
+start_pair() {
+    start_server_on_a_port m --appendonly yes --repl-diskless-sync-delay 0
+    start_server r --replicaof 127.0.0.1 "$port"
+    eventually has_replicas m 1
+    eventually is_in_step r
+}
+
+# pretend NAME SECONDS MAJOR: the server m, at a socket of that name, with a clock that is so far
+# ahead, and of that major version. One connection after the other.
+pretend() {
+    perl -e '
+        use strict;
+        use IO::Select;
+        use IO::Socket::UNIX;
+        my ($at, $real, $ahead, $major) = @ARGV;
+        my $door = IO::Socket::UNIX->new(Local => $at, Listen => 5) or die "$at: $!";
+        while (my $guest = $door->accept) {
+            my $host = IO::Socket::UNIX->new(Peer => $real) or die "$real: $!";
+            my $both = IO::Select->new($guest, $host);
+            TALK: while (1) {
+                for my $from ($both->can_read) {
+                    sysread($from, my $bytes, 65536) or last TALK;
+                    if ($from == $guest && $bytes eq "*1\r\n\$4\r\nTIME\r\n") {
+                        my $now = int(time() + $ahead);
+                        my $form = "*2\r\n\$%d\r\n%s\r\n\$1\r\n0\r\n";
+                        syswrite $guest, sprintf $form, length $now, $now;
+                        next;
+                    }
+                    $bytes =~ s/redis_version:\d/redis_version:$major/ if $from == $host;
+                    syswrite $from == $guest ? $host : $guest, $bytes;
+                }
+            }
+        }' "$sockets/$1" "$sockets/m" "$2" "$3" &
+    servers+=($!)
+    eventually test -S "$sockets/$1"
+}
+
+doctor() {
+    "$latchkey" doctor -u "unix://$sockets/$1" "${@:2}"
+}
+
+# expect_mark ok|note|wrong CHECK
+expect_mark() {
+    grep -qE "^$1 +$2 " printed || fail "$2 is not $1 in: $(cat printed)"
+}
+
+# That is wrong, with an advice, and nothing else.
+expect_only() {
+    [ "$(grep -c '^wrong ' printed)" -eq 1 ] || fail "not $1 alone is wrong: $(cat printed)"
+    expect_mark wrong "$1"
+    grep '^wrong ' printed | grep -q '; do: ' || fail "no advice in: $(cat printed)"
+    expect_printed "1 of "
+    [ ! -s said ] || fail "$(cat said)"
+}
+
+test_nothing_is_wrong_with_the_private_server() {
+    expect_exit 0 "$latchkey" doctor
+    expect_printed "0 of "
+    expect_mark ok replicas
+}
+
+test_nothing_is_wrong_with_a_master_that_has_a_disk_and_a_replica() {
+    start_pair
+    expect_exit 0 doctor m
+    expect_printed "0 of "
+    local check
+    for check in version role eviction persistence replicas clock rights module round-trip; do
+        expect_mark ok "$check"
+    done
+    [ ! -s said ] || fail "$(cat said)"
+}
+
+test_an_eviction_policy_that_drops_locks_is_found() {
+    local policy
+    start_pair
+    for policy in allkeys-lru volatile-ttl; do
+        ask m CONFIG SET maxmemory-policy "$policy" >/dev/null
+        expect_exit 1 doctor m
+        expect_only eviction
+        expect_printed "$policy"
+        expect_printed "CONFIG SET maxmemory-policy noeviction"
+    done
+}
+
+test_a_server_without_persistence_is_found() {
+    start_pair
+    ask m CONFIG SET appendonly no >/dev/null
+    expect_exit 1 doctor m
+    expect_only persistence
+    expect_printed "appendonly yes"
+}
+
+test_snapshots_alone_are_worth_a_note() {
+    start_pair
+    ask m CONFIG SET appendonly no >/dev/null
+    ask m CONFIG SET save "3600 1" >/dev/null
+    expect_exit 0 doctor m
+    expect_mark note persistence
+}
+
+test_a_server_without_replicas_is_found() {
+    start_server alone --appendonly yes
+    expect_exit 1 doctor alone
+    expect_only replicas
+}
+
+test_a_replica_given_as_the_server_is_found() {
+    start_pair
+    ask r CONFIG SET appendonly yes >/dev/null
+    expect_exit 1 doctor r
+    expect_only role
+    expect_printed "address of its master"
+}
+
+test_a_clock_that_differs_from_ours_is_found() {
+    start_pair
+    pretend ahead 60 7
+    expect_exit 1 doctor ahead
+    expect_only clock
+    expect_printed "ahead of ours"
+    pretend behind -60 7
+    expect_exit 1 doctor behind
+    expect_only clock
+    expect_printed "behind ours"
+}
+
+test_a_server_that_is_too_old_is_found() {
+    start_pair
+    pretend old 0 5
+    expect_exit 1 doctor old
+    expect_mark wrong version
+    expect_printed "too old"
+    expect_printed "6.2 or newer"
+}
+
+# The rights that docs/GUARANTEES.md lists, as it lists them.
+# shellcheck disable=SC2016 # the back quotes are Markdown's
+needed_rights() {
+    sed -n '/^## What the server needs/,/^## /p' "$guarantees" |
+        tr '\n' ' ' | grep -oE '`(EVALSHA|EXISTS)[^`]*`' | tr -d '`' | tr 'A-Z ' 'a-z\n' |
+        sed '/^$/d; s/^/+/'
+}
+
+test_the_rights_that_the_guarantees_list_are_enough() {
+    local rights
+    start_pair
+    mapfile -t rights < <(needed_rights)
+    [ "${#rights[@]}" -ge 24 ] || fail "rights: ${rights[*]}"
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" >/dev/null
+    expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_mark ok rights
+    expect_printed "user app"
+}
+
+test_a_missing_right_is_found_and_its_advice_helps() {
+    local rights advice
+    start_pair
+    mapfile -t rights < <(needed_rights)
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" -eval -zcard >/dev/null
+    LATCHKEY_PASSWORD=pw expect_exit 1 "$latchkey" doctor -u "unix://app@$sockets/m"
+    expect_only rights
+    expect_printed "user app lacks +eval +zcard"
+    ask m ACL SETUSER app resetkeys resetchannels >/dev/null
+    expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_only rights
+    expect_printed '~lk:*'
+    expect_printed '&lk:*'
+    advice=$(sed -n 's/^wrong .*; do: //p' printed)
+    # shellcheck disable=SC2086 # it is a command
+    (set -f && ask m $advice) >/dev/null || fail "$advice"
+    expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m" --prefix shop
+    expect_printed '~shop:*'
+}
+
+test_a_server_that_does_not_know_a_command_is_found() {
+    start_server alone --rename-command EVAL nothing
+    expect_exit 1 doctor alone
+    expect_mark wrong commands
+    expect_printed "EVAL"
+}
+
+test_a_password_that_is_wrong_is_77() {
+    start_server locked --requirepass right
+    expect_exit 77 doctor locked
+    expect_one_line
+    expect_exit 77 "$latchkey" doctor -u "unix://:wrong@$sockets/locked"
+    expect_one_line
+    ! grep -q wrong said || fail "the password is in: $(cat said)"
+    expect_exit 1 "$latchkey" doctor -u "unix://:right@$sockets/locked"
+}
+
+test_a_server_that_cannot_be_reached_is_69() {
+    expect_exit 69 doctor nobody
+    expect_one_line
+    [ ! -s printed ] || fail "$(cat printed)"
+}
+
+test_a_command_line_that_makes_no_sense_is_64() {
+    expect_exit 64 "$latchkey" doctor here
+    expect_one_line
+    expect_exit 64 "$latchkey" doctor --no-such
+    expect_exit 64 "$latchkey" doctor -u nonsense
+}
+
+test_json_has_an_object_for_each_check() {
+    start_server alone
+    expect_exit 1 doctor alone --json
+    jq -es 'all(has("name") and has("ok") and has("text") and has("advice"))' printed >/dev/null ||
+        fail "$(cat printed)"
+    check [ "$(jq -r 'select(.ok | not).name' printed | sort | tr '\n' ' ')" = \
+        "persistence replicas " ]
+    check [ "$(jq -r 'select((.ok | not) and .advice == "").name' printed)" = "" ]
+}
+
+test_a_look_leaves_nothing_behind() {
+    start_server alone
+    expect_exit 1 doctor alone
+    check [ "$(ask alone DBSIZE)" = 0 ]
+    check [ "$(ask alone PUBSUB CHANNELS)" = "" ]
+}
+
+run_tests

@@ -1,0 +1,290 @@
+# `latchkey run` when its lock is lost: the command, all of it, has ended before another has the lock.
+# shellcheck shell=bash disable=SC2317
+# shellcheck source-path=SCRIPTDIR source=harness.sh
+source "${BASH_SOURCE%/*}/harness.sh"
+
+# A server of the test's own, that nobody starts again; it ends with the test.
+start_server() {
+    local program
+    program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
+    socket=$(mktemp -u "$test_folder/s.XXXX")
+    url=unix://$socket
+    "$program" --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no \
+        --dir "$PWD" >server.log 2>&1 &
+    server=$!
+    trap 'kill -KILL "$server" 2>/dev/null' EXIT
+    eventually test -S "$socket"
+    eventually "$latchkey" run -u "$url" ready true
+}
+
+ask_server() {
+    "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" "$@"
+}
+
+is_dead() {
+    local state
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
+    [ "${state:-Z}" = Z ]
+}
+
+# A command with a child that does not listen to SIGTERM; their pids are in `child` and `grandchild`.
+cat >"$test_folder/stubborn" <<'END'
+(trap "" TERM; echo "$BASHPID" >grandchild; while :; do sleep 0.01; done) &
+echo $$ >child
+wait
+END
+stubborn=(bash "$test_folder/stubborn")
+
+# begin WORD…: `latchkey run WORD…` in the background, once its command is at work.
+begin() {
+    "$latchkey" run "$@" 2>said &
+    run=$!
+    eventually test -s child
+    eventually test -s grandchild
+}
+
+expect_loss() {
+    wait "$run"
+    local code=$?
+    [ "$code" -eq 79 ] || fail "ended with $code: $(cat said)"
+    eventually is_dead "$(cat child)"
+    eventually is_dead "$(cat grandchild)"
+    expect_one_line
+    expect_said "lost"
+}
+
+test_a_server_that_stops_for_longer_than_the_lease() {
+    start_server
+    begin -u "$url" --lease 0.6 a "${stubborn[@]}"
+    kill -STOP "$server"
+    expect_loss
+    kill -CONT "$server"
+    expect_exit 0 "$latchkey" run -u "$url" -w 30 a true
+}
+
+test_a_server_that_is_killed() {
+    local began
+    start_server
+    begin -u "$url" --lease 0.6 a "${stubborn[@]}"
+    began=$SECONDS
+    kill -KILL "$server"
+    expect_loss
+    # It does not wait for a server that has nothing to take back.
+    [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
+}
+
+test_a_server_that_is_away_for_less_than_the_lease_is_no_loss() {
+    start_server
+    "$latchkey" run -u "$url" --lease 4 a sh -c 'echo >up; while [ ! -e end ]; do sleep 0.01; done' &
+    eventually test -e up
+    kill -STOP "$server"
+    # A request that the server leaves unanswered shows that it is away.
+    timeout 0.5 "$latchkey" ls -u "$url"
+    kill -CONT "$server"
+    eventually "$latchkey" ls -u "$url"
+    echo >end
+    wait "$!" || fail "ended with $?"
+}
+
+test_a_release_by_force_is_told_in_one_sentence() {
+    begin a "${stubborn[@]}"
+    "$latchkey" release --yes a || fail "release: $?"
+    expect_loss
+    expect_said 'lock "a" is lost; ending the command'
+}
+
+test_run_itself_stops_for_longer_than_the_lease() {
+    begin --lease 0.5 a "${stubborn[@]}"
+    kill -STOP "$run"
+    "$latchkey" run -w 30 a true || fail "nobody else got it: $?"
+    kill -CONT "$run"
+    expect_loss
+}
+
+test_a_command_that_ends_after_the_loss_is_a_loss_too() {
+    # shellcheck disable=SC2016
+    "$latchkey" run --lease 0.5 a sh -c 'echo >up; while [ ! -e end ]; do sleep 0.01; done; echo >ended' 2>said &
+    run=$!
+    eventually test -e up
+    kill -STOP "$run"
+    "$latchkey" run -w 30 a touch end || fail "nobody else got it: $?"
+    eventually test -e ended
+    kill -CONT "$run"
+    wait "$run"
+    [ $? -eq 79 ] || fail "not 79: $(cat said)"
+    expect_one_line
+}
+
+# The server is away for the holder alone, and serves the next in the queue.
+test_the_command_has_ended_before_another_is_granted() {
+    local next round
+    start_server
+    for round in 1 2 3; do
+        rm -f child grandchild beside
+        ask_server acl setuser holder on '>pw' '~*' '&*' '+@all' >/dev/null
+        begin -u "unix://holder:pw@$socket" --lease 1.5 a "${stubborn[@]}"
+        # shellcheck disable=SC2016
+        "$latchkey" run -u "$url" a sh -c '
+            for pid in $(cat child grandchild); do
+                if grep -q "^State:.[^Z]" "/proc/$pid/status"; then cat "/proc/$pid/stat" >>beside; fi
+            done 2>/dev/null' &
+        next=$!
+        eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
+        ask_server acl setuser holder off >/dev/null
+        ask_server client kill user holder >/dev/null
+        wait "$next" || fail "round $round: the next ended with $?"
+        [ ! -e beside ] || fail "round $round: not alone: $(cat beside)"
+        wait "$run"
+        [ $? -eq 79 ] || fail "round $round: not 79: $(cat said)"
+        expect_one_line
+    done
+}
+
+test_a_stopped_command_is_ended_too() {
+    begin a "${stubborn[@]}"
+    kill -STOP "$(cat child)"
+    "$latchkey" release --yes a || fail "release: $?"
+    expect_loss
+}
+
+test_children_have_their_time_when_the_shell_has_died() {
+    start_server
+    # shellcheck disable=SC2016
+    "$latchkey" run -u "$url" --lease 4 a sh -c '
+        bash -c "trap \"sleep 0.2; echo >cleaned; exit\" TERM; echo >up; while :; do sleep 0.01; done"
+        true' 2>said &
+    run=$!
+    eventually test -e up
+    kill -KILL "$server"
+    wait "$run"
+    [ $? -eq 79 ] || fail "not 79: $(cat said)"
+    check test -e cleaned
+}
+
+test_a_command_may_end_in_good_order() {
+    "$latchkey" run a bash -c 'trap "echo >cleaned; exit 0" TERM; echo >up; while :; do sleep 0.01; done' \
+        2>said &
+    run=$!
+    eventually test -e up
+    "$latchkey" release --yes a || fail "release: $?"
+    wait "$run"
+    [ $? -eq 79 ] || fail "not 79: $(cat said)"
+    check test -e cleaned
+}
+
+test_on_lost_kill_does_not_ask() {
+    "$latchkey" run --on-lost kill a bash -c 'trap "echo >asked" TERM; echo >up; while :; do sleep 0.01; done' \
+        2>said &
+    run=$!
+    eventually test -e up
+    "$latchkey" release --yes a || fail "release: $?"
+    wait "$run"
+    [ $? -eq 79 ] || fail "not 79: $(cat said)"
+    [ ! -e asked ] || fail "it was asked"
+    expect_one_line
+}
+
+test_on_lost_term_is_the_default_and_kills_in_the_end() {
+    begin --on-lost term a "${stubborn[@]}"
+    "$latchkey" release --yes a || fail "release: $?"
+    expect_loss
+}
+
+ticks_of() {
+    sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+test_on_lost_ignore_lets_the_command_go_on_and_costs_nothing() {
+    local before
+    "$latchkey" run --on-lost ignore a sh -c 'echo >up; while [ ! -e end ]; do sleep 0.01; done; exit 12' 2>said &
+    run=$!
+    eventually test -e up
+    "$latchkey" release --yes a || fail "release: $?"
+    "$latchkey" run -n a true || fail "it is not free"
+    before=$(ticks_of "$run")
+    "$latchkey" run b sleep 0.5
+    [ $(($(ticks_of "$run") - before)) -lt 10 ] || fail "it spins: $(ticks_of "$run") ticks"
+    echo >end
+    wait "$run"
+    [ $? -eq 12 ] || fail "not 12"
+    [ ! -s said ] || fail "$(cat said)"
+}
+
+test_a_reader_of_stderr_that_sleeps_does_not_keep_the_command_alive() {
+    mkfifo pipe
+    exec 9<>pipe
+    dd if=/dev/zero of=pipe bs=4096 count=64 oflag=nonblock conv=notrunc 2>/dev/null
+    "$latchkey" run a "${stubborn[@]}" 2>pipe 9>&- &
+    run=$!
+    eventually test -s grandchild
+    "$latchkey" release --yes a 9>&- || fail "release: $?"
+    eventually is_dead "$(cat child)"
+    eventually is_dead "$(cat grandchild)"
+    cat <&9 >drained &
+    wait "$run"
+    [ $? -eq 79 ] || fail "not 79"
+    kill "$!"
+    exec 9<&-
+}
+
+test_a_reader_of_stderr_that_has_gone_does_not_keep_the_command_alive() {
+    {
+        "$latchkey" run a "${stubborn[@]}"
+        echo $? >code
+    } 2>&1 | true &
+    eventually test -s grandchild
+    "$latchkey" release --yes a || fail "release: $?"
+    eventually test -s code
+    [ "$(cat code)" -eq 79 ] || fail "ended with $(cat code)"
+    eventually is_dead "$(cat grandchild)"
+}
+
+test_a_server_that_dies_ends_the_wait_with_a_reason() {
+    start_server
+    begin -u "$url" a "${stubborn[@]}"
+    "$latchkey" run -u "$url" a true 2>why &
+    eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
+    kill -KILL "$server"
+    wait "$!"
+    [ $? -eq 69 ] || fail "not 69: $(cat why)"
+    grep -q "$socket" why || fail "no reason: $(cat why)"
+    kill -KILL "$run" "$(cat grandchild)"
+    eventually is_dead "$(cat child)"
+}
+
+test_a_signal_ends_the_wait_while_the_server_is_away() {
+    local began
+    start_server
+    begin -u "$url" a "${stubborn[@]}"
+    "$latchkey" run -u "$url" a true &
+    eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
+    kill -STOP "$server"
+    began=$SECONDS
+    kill -TERM "$!"
+    wait "$!"
+    [ $? -eq 143 ] || fail "not 143"
+    [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
+    kill -CONT "$server"
+    kill -TERM "$run"
+    kill -KILL "$(cat grandchild)"
+    wait "$run"
+    eventually sh -c "'$latchkey' run -u '$url' -n a true"
+}
+
+test_a_signal_ends_a_connect_that_hangs() {
+    local began
+    start_server
+    kill -STOP "$server"
+    "$latchkey" run -u "$url" a true 2>said &
+    run=$!
+    eventually grep -q latchkey "/proc/$run/comm"
+    # shellcheck disable=SC2016
+    eventually sh -c 'ls -l "/proc/$1/fd" | grep -q socket:' - "$run"
+    began=$SECONDS
+    kill -TERM "$run"
+    wait "$run"
+    [ $? -eq 143 ] || fail "not 143: $(cat said)"
+    [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
+}
+
+run_tests

@@ -1,0 +1,195 @@
+# Signals to `latchkey run`: while it waits, while the command runs, and the one that nobody hears.
+# shellcheck shell=bash disable=SC2317
+# shellcheck source-path=SCRIPTDIR source=harness.sh
+source "${BASH_SOURCE%/*}/harness.sh"
+
+# A shell ignores SIGINT for what it starts in the background.
+as_in_front=(env --default-signal=INT --default-signal=QUIT)
+
+hold() {
+    mkfifo stop
+    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
+    eventually test -e held
+}
+
+let_go() {
+    echo >stop
+    wait
+}
+
+waits() {
+    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
+}
+
+# Gone, or nobody has asked for its status yet.
+is_dead() {
+    local state
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
+    [ "${state:-Z}" = Z ]
+}
+
+# killed_by FILE COMMAND…: the number of the signal that ended it, or 0, in FILE; its pid in FILE.pid.
+killed_by() {
+    perl -e '
+        my $file = shift;
+        my $pid = fork // die;
+        if (!$pid) { exec @ARGV or die }
+        open my $out, ">", "$file.new"; print $out "$pid\n"; close $out;
+        rename "$file.new", "$file.pid";
+        waitpid $pid, 0;
+        my $by = $? & 127;
+        open $out, ">", $file; print $out "$by\n"; close $out' "$@"
+}
+
+test_signals_reach_the_whole_group_of_the_command() {
+    local name pid
+    cat >listen <<'END'
+for name in TERM INT HUP USR1 USR2 QUIT; do
+    trap "echo $name >>heard.$1" "$name"
+done
+echo >"ready.$1"
+while [ ! -e stop ]; do sleep 0.01; done
+END
+    # shellcheck disable=SC2016
+    "${as_in_front[@]}" "$latchkey" run a bash -c '
+        trap : TERM INT HUP USR1 USR2 QUIT
+        for who in one other; do env --default-signal=INT,QUIT bash listen $who & done
+        until [ -e stop ]; do sleep 0.01; done' &
+    pid=$!
+    eventually test -e ready.one
+    eventually test -e ready.other
+    for name in TERM INT HUP USR1 USR2 QUIT; do
+        kill -s "$name" "$pid"
+        eventually grep -qx "$name" heard.one
+        eventually grep -qx "$name" heard.other
+    done
+    echo >stop
+    wait "$pid" || fail "ended with $?"
+}
+
+test_each_signal_is_forwarded() {
+    local name pid
+    for name in INT HUP USR1 USR2 QUIT TERM; do
+        rm -f ready
+        # shellcheck disable=SC2016
+        "${as_in_front[@]}" "$latchkey" run a bash -c '
+            trap "exit 33" "$1"; echo >ready; while :; do sleep 0.01; done' - "$name" &
+        pid=$!
+        eventually test -e ready
+        kill -s "$name" "$pid"
+        wait "$pid"
+        [ $? -eq 33 ] || fail "$name did not come through"
+    done
+}
+
+test_a_command_that_dies_of_a_forwarded_signal_is_128_and_its_number() {
+    local pid
+    "$latchkey" run a sh -c 'echo >ready; exec sleep 1000' &
+    pid=$!
+    eventually test -e ready
+    kill -USR1 "$pid"
+    wait "$pid"
+    [ $? -eq 138 ] || fail "not 138"
+    expect_exit 0 "$latchkey" run -n a true
+}
+
+test_a_signal_ends_the_wait_and_leaves_no_waiter() {
+    local name
+    hold a
+    for name in TERM INT HUP QUIT USR1 USR2; do
+        (
+            ulimit -c 0
+            killed_by "by.$name" "${as_in_front[@]}" "$latchkey" run a touch ran
+        ) &
+        eventually test -e "by.$name.pid"
+        eventually waits a 1
+        kill -s "$name" "$(cat "by.$name.pid")"
+        eventually test -s "by.$name"
+        [ "$(kill -l "$(cat "by.$name")")" = "$name" ] || fail "$name: died of $(cat "by.$name")"
+        waits a 0 || fail "$name: $("$latchkey" inspect a)"
+    done
+    let_go
+    [ ! -e ran ] || fail "its command ran"
+    expect_exit 0 "$latchkey" run -n a true
+}
+
+test_what_was_ignored_stays_ignored() {
+    local pid
+    hold a
+    env --ignore-signal=HUP "$latchkey" run a sh -c 'kill -HUP $$; echo went on' >later &
+    pid=$!
+    eventually waits a 1
+    kill -HUP "$pid"
+    echo >stop
+    wait "$pid" || fail "ended with $?"
+    grep -q 'went on' later || fail "$(cat later)"
+    wait
+}
+
+test_a_caller_that_ignores_its_children_is_answered_too() {
+    expect_exit 3 timeout 20 env --ignore-signal=CHLD "$latchkey" run a sh -c 'exit 3'
+}
+
+test_a_child_inherits_the_signals_as_they_came() {
+    "$latchkey" run a grep -E '^Sig(Blk|Ign)' /proc/self/status >under
+    grep -E '^Sig(Blk|Ign)' /proc/self/status >plain
+    check cmp under plain
+    env --ignore-signal=CHLD,USR1 "$latchkey" run a grep -E '^Sig(Blk|Ign)' /proc/self/status >under
+    env --ignore-signal=CHLD,USR1 grep -E '^Sig(Blk|Ign)' /proc/self/status >plain
+    check cmp under plain
+}
+
+test_the_private_server_can_be_ended_when_run_started_it() {
+    local folder pid
+    folder=$(mktemp -d "$test_folder/own.XXXX")
+    LATCHKEY_LOCAL_DIR=$folder "$latchkey" run a true || fail "ended with $?"
+    eventually test -s "$folder/server.pid"
+    pid=$(cat "$folder/server.pid")
+    kill -TERM "$pid"
+    eventually is_dead "$pid"
+}
+
+test_kill_of_run_kills_the_command_and_the_lease_frees_the_lock() {
+    local pid
+    # shellcheck disable=SC2016
+    "$latchkey" run --lease 0.5 a sh -c 'echo $$ >child; exec sleep 1000' &
+    pid=$!
+    eventually test -s child
+    kill -KILL "$pid"
+    eventually is_dead "$(cat child)"
+    expect_exit 0 "$latchkey" run -w 30 a true
+    wait "$pid"
+    [ $? -eq 137 ] || fail "not killed"
+}
+
+test_a_command_that_stops_keeps_its_lock_and_goes_on() {
+    local pid
+    # shellcheck disable=SC2016
+    setsid --wait "$latchkey" run --lease 1 a sh -c 'echo $$ >child; kill -STOP $$; echo >on' &
+    pid=$!
+    eventually test -s child
+    eventually grep -q '^State:.T' "/proc/$(cat child)/status"
+    for _ in 1 2; do
+        expect_exit 1 "$latchkey" run -w 1 a true
+    done
+    kill -CONT "$(cat child)"
+    wait "$pid" || fail "ended with $?"
+    check test -e on
+}
+
+test_a_stop_for_run_stops_the_command_and_continue_continues_it() {
+    local pid
+    # shellcheck disable=SC2016
+    setsid --wait sh -c 'echo $$ >run.pid; exec "$@"' - \
+        "$latchkey" run a sh -c 'echo $$ >child; while [ ! -e end ]; do sleep 0.01; done' &
+    pid=$!
+    eventually test -s child
+    kill -TSTP "$(cat run.pid)"
+    eventually grep -q '^State:.T' "/proc/$(cat child)/status"
+    kill -CONT "$(cat run.pid)"
+    eventually grep -q '^State:.[RS]' "/proc/$(cat child)/status"
+    echo >end
+    wait "$pid" || fail "ended with $?"
+}
+
+run_tests

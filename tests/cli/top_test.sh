@@ -1,0 +1,191 @@
+# `latchkey top` on a terminal that tmux plays.
+# shellcheck shell=bash disable=SC2317
+source "${BASH_SOURCE%/*}/harness.sh"
+
+terminal=
+stopped=
+export TMUX_TMPDIR=$LATCHKEY_LOCAL_DIR
+
+# For the trap of each test, which runs in a shell of its own.
+end_all() {
+    tmux -L "$terminal" kill-server 2>/dev/null
+    [ -z "$stopped" ] || kill -s CONT "$stopped"
+}
+
+in_tmux() {
+    tmux -L "$terminal" -f /dev/null "$@"
+}
+
+# A shell on the terminal, so that what top leaves behind can be seen; then top in it.
+start_top() {
+    terminal=latchkey-test-$BASHPID
+    trap end_all EXIT
+    check in_tmux new-session -d -x 100 -y 30 "env PS1='prompt> ' sh"
+    eventually shows 'prompt>'
+    type_line "$latchkey top --interval 100ms; echo ended with \$?"
+    eventually shows 'latchkey top: '
+}
+
+type_line() {
+    in_tmux send-keys -l "$1"
+    in_tmux send-keys Enter
+}
+
+press() {
+    in_tmux send-keys "$@"
+}
+
+shows() {
+    in_tmux capture-pane -p | grep -qE -- "$1"
+}
+
+shows_not() {
+    ! shows "$1"
+}
+
+# The names of the locks, from the top, are these.
+lists() {
+    [ "$(in_tmux capture-pane -p | sed -n '3,29s/^\([^ ][^ ]*\) .*/\1/p' | tr '\n' ' ')" = "$* " ]
+}
+
+quit_top() {
+    press q
+    eventually shows 'ended with 0'
+    eventually shows 'prompt>'
+    shows_not OLDEST || fail "the screen stays: $(in_tmux capture-pane -p)"
+}
+
+# hold FIFO WORD…: runs a lock's holder until the fifo is written to.
+hold() {
+    mkfifo "$1"
+    "$latchkey" run "${@:2}" sh -c "read -r line <$1" &
+}
+
+let_go() {
+    local name
+    for name in "$@"; do
+        echo >"$name"
+    done
+    wait
+}
+
+# apple is read by two, berry is waited for.
+hold_some() {
+    hold one -s apple
+    hold two -s apple
+    hold three berry
+    eventually "$latchkey" ls berry
+    hold four berry
+    eventually eval "$latchkey inspect berry | grep -q WAITS"
+    eventually eval "$latchkey inspect apple | grep -q '2 hold it'"
+}
+
+let_some_go() {
+    let_go one two three four
+}
+
+test_locks_are_listed_those_waited_for_first() {
+    hold_some
+    start_top
+    eventually lists berry apple
+    check shows '^LOCK +MODE +HOLDERS +WAITERS +GRANTS/S +OLDEST WAIT'
+    check shows '^berry +write +1 +1 +[0-9.]+ +[0-9.]+s'
+    check shows '^apple +read +2 +0 +[0-9.]+ +-'
+    quit_top
+    let_some_go
+}
+
+test_keys_sort() {
+    hold_some
+    start_top
+    eventually lists berry apple
+    press n
+    eventually lists apple berry
+    press w
+    eventually lists berry apple
+    press h
+    eventually lists apple berry
+    press g
+    eventually shows 'by grants'
+    quit_top
+    let_some_go
+}
+
+test_a_filter_leaves_locks_out() {
+    hold_some
+    start_top
+    eventually lists berry apple
+    press /
+    press -l app
+    eventually shows '^/app_'
+    press Enter
+    eventually lists apple
+    eventually shows 'filter: app'
+    press Escape
+    eventually lists berry apple
+    quit_top
+    let_some_go
+}
+
+test_enter_shows_one_lock_and_escape_goes_back() {
+    hold_some
+    start_top
+    eventually lists berry apple
+    press Enter
+    eventually shows 'lock +berry'
+    eventually shows '^HELD BY'
+    eventually shows '^WAITS'
+    press Escape
+    eventually lists berry apple
+    press Down
+    press Enter
+    eventually shows 'lock +apple'
+    press BSpace
+    eventually lists berry apple
+    press '?'
+    eventually shows 'GRANTS/S  '
+    press Escape
+    eventually lists berry apple
+    quit_top
+    let_some_go
+}
+
+test_it_follows_the_size_of_the_terminal() {
+    start_top
+    check in_tmux resize-window -x 60 -y 12
+    eventually eval "in_tmux capture-pane -p | sed -n 12p | grep -q 'q quit'"
+    check in_tmux resize-window -x 120 -y 40
+    eventually eval "in_tmux capture-pane -p | sed -n 40p | grep -q 'q quit'"
+    quit_top
+}
+
+test_signals_leave_the_terminal_as_it_was() {
+    start_top
+    press C-c
+    eventually shows 'ended with 0'
+    type_line 'stty -a | tr " " "\n" | grep -E "^-?(echo|icanon);?$"'
+    eventually shows '^icanon'
+    eventually shows '^echo'
+}
+
+test_it_goes_on_when_the_server_was_away() {
+    local server
+    read -r server <"$LATCHKEY_LOCAL_DIR/server.pid"
+    start_top
+    stopped=$server
+    kill -s STOP "$server"
+    eventually shows 'away for '
+    kill -s CONT "$server"
+    eventually shows '^q quit'
+    quit_top
+}
+
+test_without_a_terminal_it_is_64() {
+    expect_exit 64 "$latchkey" top </dev/null
+    expect_one_line
+    expect_said terminal
+    expect_exit 64 "$latchkey" top name
+    expect_one_line
+}
+
+run_tests
