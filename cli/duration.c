@@ -2,7 +2,6 @@
 #include "duration.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ bool duration_read(const char *text, int64_t *ms) {
             continue;
         if (value * units[i].ms > most_ms)
             return false;
-        *ms = (int64_t)ceil(value * units[i].ms - 1e-6);
+        *ms = (int64_t)(value * units[i].ms + 0.999999);
         return true;
     }
     return false;

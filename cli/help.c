@@ -13,8 +13,8 @@ const command *command_find(const char *name) {
 }
 
 void command_help(const command *self) {
-    printf("usage: latchkey %s [OPTION…]%s%s\n\n%s\n", self->name, *self->arguments ? " " : "",
-           self->arguments, self->text);
+    printf("usage: latchkey %s%s%s%s\n\n%s\n", self->name, self->options ? " [OPTION…]" : "",
+           *self->arguments ? " " : "", self->arguments, self->text);
     if (self->options) {
         printf("\noptions\n");
         options_print(self->options);
@@ -37,7 +37,8 @@ static int run(int count, char **words) {
         list_commands();
         return 0;
     }
-    const command *asked = command_find(words[1]);
+    bool of_help = strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0;
+    const command *asked = command_find(of_help ? "help" : words[1]);
     if (!asked)
         return say_usage("there is no command %s", words[1]);
     command_help(asked);

@@ -52,10 +52,11 @@ static bool list_one(const char *name, void *arg) {
         self->code = say_status(status);
         return false;
     }
-    self->count++;
-    if (self->json)
+    bool is_there = info->holder_total || info->waiter_total || info->abandoned;
+    self->count += is_there; /* it may have gone since it was listed */
+    if (is_there && self->json)
         self->code = show_json(show_summary(info));
-    else
+    else if (is_there)
         add_row(self, info);
     lk_info_free(info);
     return self->code == 0 && !ferror(stdout);

@@ -11,7 +11,10 @@
 const char *show_mode(const lk_info *info) {
     if (!info->holder_count)
         return "-";
-    return info->holders[0].writes ? "write" : "read";
+    for (size_t i = 0; i < info->holder_count; i++)
+        if (info->holders[i].writes)
+            return "write";
+    return "read";
 }
 
 int64_t show_oldest_wait_ms(const lk_info *info) {

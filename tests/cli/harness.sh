@@ -2,7 +2,7 @@
 # `with-local-server bash FILE COMMAND`: it has a private server of its own, and a folder of its own as
 # its working directory.
 #
-#   test_a_sentence() { … }      every function whose name begins so is a test, in the file's order
+#   test_a_sentence() { … }      every function whose name begins so is a test, in the order of names
 #   run_tests                    at the end of the file
 #
 # A test fails at the first check that fails. Tests wait for conditions, never for a time.
@@ -62,7 +62,8 @@ is_gone() {
 run_tests() {
     local name failed=0
     for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
-        if (cd "$(mktemp -d "$test_folder/$name.XXXXXX")" && "$name"); then
+        # shellcheck disable=SC2046 # a word for each job
+        if (trap 'kill $(jobs -p) 2>/dev/null' EXIT; cd "$(mktemp -d "$test_folder/$name.XXXXXX")" && "$name"); then
             echo "ok    ${name#test_}"
         else
             echo "FAIL  ${name#test_}"

@@ -8,6 +8,11 @@ source "${BASH_SOURCE%/*}/harness.sh"
 pages=$source_folder/man
 completions=$source_folder/completions
 
+# In a test that leaves commands waiting in the background: they end with it, also where it fails.
+end_jobs_with_test() {
+    trap 'jobs -p | xargs -r kill 2>/dev/null' EXIT
+}
+
 # ------------------------------------------------------------------------------ what there is
 
 # The subcommands, as `latchkey help` lists them.
@@ -157,6 +162,7 @@ watch_until_released() {
 }
 
 test_fields_of_json_are_in_the_pages() {
+    end_jobs_with_test
     mkfifo stop
     "$latchkey" run a sh -c 'read -r line <stop' &
     eventually "$latchkey" ls a
@@ -259,6 +265,7 @@ test_bash_offers_the_values_of_options() {
 test_bash_offers_locks_and_then_commands() {
     local line
     load_bash_completion
+    end_jobs_with_test
     mkfifo stop
     "$latchkey" run "deploy:web" sh -c 'read -r line <stop' &
     eventually "$latchkey" ls 'deploy:web'

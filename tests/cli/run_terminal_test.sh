@@ -219,7 +219,7 @@ test_where_nobody_could_continue_it_ctrl_z_does_not_stop_it() {
 
 test_a_lock_that_is_lost_while_stopped_lets_nothing_go_on() {
     open_terminal
-    type_line '$latchkey run --lease 1 a sh -c "echo >up; while :; do echo x >>beats; sleep 0.01; done"'
+    type_line '$latchkey run --lease 3 a sh -c "echo >up; while :; do echo x >>beats; sleep 0.01; done"'
     eventually test -s beats
     terminal send-keys C-z
     eventually sees 'Stopped'
