@@ -51,17 +51,23 @@ static void open_terminal(child *c) {
     c->in_front = c->terminal >= 0 && tcgetpgrp(c->terminal) == getpgrp();
 }
 
-static void set_environment(const run *self) {
+/* What the library can be asked for on our side of the fork only. */
+typedef struct {
     char fence[24];
-    snprintf(fence, sizeof fence, "%" PRIu64, lk_fence(self->lock));
+    const char *owner;
+} token;
+
+/* In the child: threads of the library read the environment here while they connect. */
+static void set_environment(const run *self, const token *given) {
     setenv("LATCHKEY_NAME", self->name, 1);
-    setenv("LATCHKEY_FENCE", fence, 1);
-    setenv("LATCHKEY_OWNER", lk_owner(self->lock), 1);
+    setenv("LATCHKEY_FENCE", given->fence, 1);
+    setenv("LATCHKEY_OWNER", given->owner, 1);
 }
 
 /* Never returns. Tells at `report` why it could not begin. */
-static void become(const child *c, pid_t parent, int report) {
+static void become(const child *c, const token *given, pid_t parent, int report) {
     const run *self = c->self;
+    set_environment(self, given);
     setpgid(0, 0);
     if (c->in_front)
         tcsetpgrp(c->terminal, getpid());
@@ -83,11 +89,12 @@ static int start(child *c) {
     pid_t parent = getpid();
     if (pipe2(report, O_CLOEXEC) != 0)
         return say_failure(EXIT_BROKEN, "no descriptors are left");
-    set_environment(c->self);
+    token given = {.owner = lk_owner(c->self->lock)};
+    snprintf(given.fence, sizeof given.fence, "%" PRIu64, lk_fence(c->self->lock));
     open_terminal(c);
     c->pid = fork();
     if (c->pid == 0)
-        become(c, parent, report[1]);
+        become(c, &given, parent, report[1]);
     close(report[1]);
     if (c->pid < 0) {
         close(report[0]);
