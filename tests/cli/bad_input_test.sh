@@ -4,24 +4,6 @@
 source "${BASH_SOURCE%/*}/harness.sh"
 
 secret='s3cr3t-of-the-test'
-started=()
-
-begin() {
-    set -m
-    "$@" </dev/null &
-    set +m
-    begun=$!
-    started+=("$begun")
-    trap end_started EXIT
-}
-
-end_started() {
-    local pid
-    for pid in "${started[@]}"; do
-        kill -TERM -- "-$pid"
-    done 2>/dev/null
-    wait
-}
 
 # One line, which names the command; nothing on stdout; no password.
 expect_refusal() {

@@ -7,7 +7,6 @@ cookbook=${this_file%/*}/../../docs/COOKBOOK.md
 source "${BASH_SOURCE%/*}/harness.sh"
 
 export SHELL=/bin/sh
-started=()
 
 # block ID: the commands of a recipe.
 block() {
@@ -50,35 +49,6 @@ END
         echo 'echo "leave ${0##*/} $$" >>"$sandbox/log"'
     } >"bin/$1"
     chmod +x "bin/$1"
-}
-
-# begin COMMAND…: in the background, in a process group of its own, ended with the test; its pid is in
-# $begun. The commands under a lock end with their `latchkey run`.
-begin() {
-    set -m
-    "$@" </dev/null &
-    set +m
-    begun=$!
-    started+=("$begun")
-    trap end_started EXIT
-}
-
-end_started() {
-    local pid
-    for pid in "${started[@]}"; do
-        kill -TERM -- "-$pid"
-        kill -CONT -- "-$pid"
-    done 2>/dev/null
-    wait
-}
-
-# ends_with CODE PID
-ends_with() {
-    local got
-    eventually is_gone "$2"
-    wait "$2"
-    got=$?
-    [ "$got" -eq "$1" ] || fail "ended with $got, not $1: $(cat log)"
 }
 
 logged() {

@@ -59,11 +59,41 @@ is_gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
+# begin COMMAND…: in the background, in a process group of its own, ended with the test; its pid is in
+# $begun. What runs under a lock ends with its `latchkey run`.
+started=()
+begin() {
+    set -m
+    "$@" </dev/null &
+    set +m
+    begun=$!
+    started+=("$begun")
+}
+
+end_started() {
+    local pid
+    for pid in "${started[@]}"; do
+        kill -TERM -- "-$pid"
+        kill -CONT -- "-$pid"
+    done 2>/dev/null
+    # shellcheck disable=SC2046 # a word for each job
+    kill $(jobs -p) 2>/dev/null
+    wait
+}
+
+# ends_with CODE PID
+ends_with() {
+    local got
+    eventually is_gone "$2"
+    wait "$2"
+    got=$?
+    [ "$got" -eq "$1" ] || fail "ended with $got, not $1"
+}
+
 run_tests() {
     local name failed=0
     for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
-        # shellcheck disable=SC2046 # a word for each job
-        if (trap 'kill $(jobs -p) 2>/dev/null' EXIT; cd "$(mktemp -d "$test_folder/$name.XXXXXX")" && "$name"); then
+        if (trap end_started EXIT; cd "$(mktemp -d "$test_folder/$name.XXXXXX")" && "$name"); then
             echo "ok    ${name#test_}"
         else
             echo "FAIL  ${name#test_}"

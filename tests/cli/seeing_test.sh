@@ -5,38 +5,11 @@ source "${BASH_SOURCE%/*}/harness.sh"
 
 unset NO_COLOR
 export LC_ALL=C.UTF-8 TERM=xterm
-started=()
 
 # hold ARGUMENT… NAME: `run` with these, until the test ends or the file `go` is there; its pid is in
 # $begun.
 hold() {
     begin "$latchkey" run "$@" sh -c "until [ -e '$PWD/go' ] || [ ! -d '$PWD' ]; do sleep 0.02; done"
-}
-
-begin() {
-    set -m
-    "$@" </dev/null 2>>begun.said &
-    set +m
-    begun=$!
-    started+=("$begun")
-    trap end_started EXIT
-}
-
-end_started() {
-    local pid
-    for pid in "${started[@]}"; do
-        kill -TERM -- "-$pid"
-    done 2>/dev/null
-    wait
-}
-
-# ends_with CODE PID
-ends_with() {
-    local got
-    eventually is_gone "$2"
-    wait "$2"
-    got=$?
-    [ "$got" -eq "$1" ] || fail "ended with $got, not $1: $(cat begun.said)"
 }
 
 # crowd LOCK HOLDERS WAITERS
