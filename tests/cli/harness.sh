@@ -10,7 +10,7 @@
 set -u
 
 # shellcheck disable=SC2034
-latchkey=$1
+latchkey=$(realpath -e "$1") || exit 70
 test_folder=$(mktemp -d "$LATCHKEY_LOCAL_DIR/test.XXXXXX") || exit 70
 cd "$test_folder" || exit 70
 

@@ -32,7 +32,7 @@ on_terminal() {
         fi
         eventually test -e over
     ) &
-    script -qefc "$(printf '%q ' "$@")" /dev/null <typed >printed
+    SHELL=$BASH script -qefc "$(printf '%q ' "$@")" /dev/null <typed >printed
     got=$?
     : >over
     wait $!
