@@ -11,16 +11,12 @@ static const char *const channels[] = {"message:0", "message:1"};
 static const char text[] = "granted 00000000000000000000000000000001-000000000001 17 "
                            "1700000000000000 1700000000000000 1000 0";
 
-static const char script[] =
-    "local t = redis.call('TIME')\n"
-    "local now = t[1] * 1000000 + t[2]\n"
-    "redis.call('HMGET', KEYS[1], 'hold', 'mark', 'sole', 'due', 'owners', 'up', 'read_holds',\n"
-    "    'reader_waiters', 'writer_waiters', 'fence', 'floor', 'policy')\n"
-    "redis.call('HDEL', KEYS[1], 'gone', 'waiter')\n"
-    "redis.call('HSET', KEYS[1], 'fence', now, 'hold', ARGV[2], 'owner', '1')\n"
-    "redis.call('PEXPIREAT', KEYS[1], math.ceil(now / 1000) + 3600000)\n"
-    "redis.call('PUBLISH', ARGV[1], ARGV[2])\n"
-    "return { 'released', now, 0, 0 }\n";
+static const char script[] = "local t = redis.call('TIME')\n"
+                             "redis.call('HGET', KEYS[1], 'sole')\n"
+                             "redis.call('HSET', KEYS[1], 'sole', ARGV[2])\n"
+                             "redis.call('PEXPIREAT', KEYS[1], '2700000000000')\n"
+                             "redis.call('PUBLISH', ARGV[1], ARGV[2])\n"
+                             "return { 'released', t[1] * 1000000 + t[2], 0, 0 }\n";
 
 static void load_script(bench_messenger *messenger) {
     const char *words[] = {"SCRIPT", "LOAD", script};

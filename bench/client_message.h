@@ -19,7 +19,7 @@ void messenger_close(bench_messenger *);
 void messenger_tell(bench_messenger *); /* returns when the server has answered */
 
 /*
- * The same, from a script: the six calls that a hand-over cannot do without, and nothing that
+ * The same, from a script: the five calls that a hand-over cannot do without, and nothing that
  * decides anything. No lock that is made of scripts can be faster.
  */
 void messenger_tell_by_script(bench_messenger *);

@@ -1,7 +1,9 @@
 -- Keys and arguments: what they must look like, and the errors of SPEC 10.12. lk.fault is the
 -- first one that was found.
 
+-- Their numbers are those in flags (SPEC 10.3).
 lk.POLICIES = { ['fair'] = 0, ['phase-fair'] = 1, ['prefer-writer'] = 2, ['prefer-reader'] = 3 }
+lk.POLICY_NAMES = { [0] = 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
 
 -- SPEC 10.1. tonumber alone would take inf, nan and 0x10, and round what lies above 2^53. Returns nil
 -- and the rule that was broken.

@@ -1,5 +1,9 @@
--- The time source: the server's clock in µs. Nothing else in the scripts reads a time.
-function lk.clock()
+-- The time source: the server's clock in µs, as number and in digits. Nothing else in the scripts
+-- reads a time.
+local function clock()
     local t = redis.call('TIME')
-    return t[1] * 1000000 + t[2]
+    local us = t[2]
+    if #us < 6 then us = string.sub('00000' .. us, -6) end
+    local text = t[1] .. us
+    return tonumber(text), text
 end

@@ -1,6 +1,6 @@
 -- The time source of the test flavour: the µs in the key lk-test-clock. The server's own clock does
 -- not move with it, so keys that would have expired by it are deleted here.
-function lk.key_expires_ms(key)
+local function key_expires_ms(key)
     local at = redis.pcall('PEXPIRETIME', key)
     if type(at) == 'number' then return at end
     repeat -- Redis 6.2
@@ -12,11 +12,12 @@ function lk.key_expires_ms(key)
     return at
 end
 
-function lk.clock()
-    local now = tonumber(redis.call('GET', 'lk-test-clock'))
+local function clock()
+    local text = redis.call('GET', 'lk-test-clock')
+    local now = tonumber(text)
     for _, key in ipairs(KEYS) do
-        local at = lk.key_expires_ms(key)
+        local at = key_expires_ms(key)
         if at > 0 and at * 1000 <= now then redis.call('DEL', key) end
     end
-    return now
+    return now, text
 end

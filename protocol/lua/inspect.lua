@@ -8,7 +8,7 @@ local request = lk.read_request({ 'limit' })
 if not request then return { err = lk.fault } end
 local limit = request.limit
 
-lk.now = lk.clock()
+lk.now = clock()
 local wrong = lk.open(1, '', '', '')
 if wrong then return { err = wrong } end
 local lock = lk.lock
@@ -64,7 +64,7 @@ local function hold_rows()
     local rows, shown = {}, math.min(limit, holding)
     if shown == 0 then return rows end
     if lock.sole then return { hold_row(lock.sole) } end
-    local after_now = '(' .. string.format('%.0f', lk.now)
+    local after_now = '(' .. digits(lk.now)
     for at, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, after_now, '+inf', 'LIMIT', 0,
         shown)) do
         rows[at] = hold_row(lk.hold_of(string.sub(member, 3)))

@@ -1,16 +1,18 @@
--- The line of a lock with few waiters, a field of its hash (lock.lua): for each of them its
--- deadline, the length of what follows, and handle, lease, req, since and texts (record.lua).
-lk.LINE_MOST = 8
+-- A lock that one holds and few wait for is one text (record.lua): the hold, and behind it the line of
+-- those that wait, the first first. All are their own owners. An entry of the line is
+--   due length handle req lease since texts
+-- `length` being that of its texts, so that they are, as they stand, those of the hold it becomes.
+local LINE_MOST = '8'
 
--- How many there are, and their earliest and latest deadlines.
-function lk.line_dues(line)
-    local count, earliest, latest, at = 0, math.huge, 0, 1
+-- The earliest and the latest deadline in a line.
+local function line_dues(line)
+    local earliest, latest, at = math.huge, 0, 1
     while at <= #line do
-        local due, length, from = string.match(line, '^(%d+) (%d+) ()', at)
+        local due, length, from = string.match(line, '^(%d+) (%d+) %S+ %d+ %d+ %d+ ()', at)
         due = tonumber(due)
-        count, at = count + 1, from + length
+        at = from + length
         if due < earliest then earliest = due end
         if due > latest then latest = due end
     end
-    return count, earliest, latest
+    return earliest, latest
 end

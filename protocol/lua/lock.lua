@@ -3,12 +3,12 @@
 --
 -- A hash has one of four shapes:
 --   bare  nobody holds or waits: there is no hash, or one with the mark (fence, mark, mark_until)
---   sole  one hold and no waiter: policy, fence, sole (whose), due (its deadline), h:<handle>, and
---         no sorted set. This is what makes an uncontended lock cheap. The counts follow from
---         the hold.
---   few   a sole hold that writes, and up to LINE_MOST waiters that want to write, in the field line
---         (line.lua); all are their own owners. This is what makes a mutex cheap. Only the short
---         ways know it; the long way unfolds it first.
+--   sole  one hold and no waiter: all of it is in the field sole (record.lua), and there is no sorted
+--         set. This is what makes an uncontended lock cheap. The counts follow from the hold, and the
+--         lock's fence is the hold's.
+--   few   a sole hold that writes, and up to LINE_MOST waiters that want to write, in the same field
+--         (line.lua); all are their own owners, and no floor is above the fence. This is what makes a
+--         mutex cheap. Only the short ways make it; the long way unfolds it first.
 --   full  all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), sorted sets
 -- What has become full stays so, until a writer hands over to the last that waits.
 --
@@ -41,26 +41,28 @@ function lk.check_queue(mode)
 end
 
 function lk.find_run_out()
-    local now = string.format('%.0f', lk.now)
+    local now = digits(lk.now)
     return redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
 end
 
-function lk.open_sole(handle, text, due)
-    local lock, hold = lk.lock, lk.hold_read(handle, text)
-    lk.was.sole, lk.was.due, hold.due = handle, due, due
-    lk.holds[handle], lk.counts['o:' .. hold.owner] = hold, 1
+function lk.open_sole(text)
+    local lock = lk.lock
+    local hold, flags, line = lk.sole_read(text)
+    lk.holds[hold.handle], lk.counts['o:' .. hold.owner] = hold, 1
     lock.shape, lock.sole, lock.owners = 'sole', hold, 1
+    lock.fence, lock.policy = hold.fence, lk.POLICY_NAMES[math.floor(flags / 2)]
     if hold.reads > 0 then
         lock.read_holds, lock.group, lk.counts['g:' .. hold.group] = 1, hold.group, 1
     end
     lock.write_holds = hold.writes > 0 and 1 or 0
     lock.phase = hold.writes > 0 and 'write' or 'read'
     lk.expired_ms = lk.expires_ms()
+    if line ~= '' then lk.open_few(line) end
 end
 
 function lk.open_few(line)
     local lock = lk.lock
-    lock.shape, lock.line, lk.expired_ms = 'few', lk.line_read(line), nil
+    lock.shape, lock.line = 'few', lk.line_read(line)
     lock.writer_waiters, lock.ticket = #lock.line, #lock.line
     for _, waiter in ipairs(lock.line) do lk.waiters[waiter.handle] = waiter end
 end
@@ -70,19 +72,18 @@ end
 function lk.open(at, handle, owner, group, may_queue)
     local key = KEYS[at]
     lk.key, lk.due_key, lk.reader_key, lk.writer_key = key, KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
-    local v = redis.pcall('HMGET', key, 'fence', 'policy', 'sole', 'due', 'mark', 'mark_until',
-        'group', 'phase', 'floor', 'ticket', 'up', 'owners', 'read_holds', 'write_holds',
-        'reader_waiters', 'writer_waiters', 'h:' .. handle, 'w:' .. handle, 'o:' .. owner,
-        'g:' .. group, 'line')
+    local v = redis.pcall('HMGET', key, 'fence', 'policy', 'sole', 'mark', 'mark_until', 'group',
+        'phase', 'floor', 'ticket', 'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters',
+        'writer_waiters', 'h:' .. handle, 'w:' .. handle, 'o:' .. owner, 'g:' .. group)
     if v.err then return lk.type_error(key) end
     lk.holds, lk.waiters, lk.counts, lk.recounted = {}, {}, {}, {}
     lk.gone, lk.heads, lk.changed, lk.unsettled, lk.expired_ms = {}, {}, false, false, nil
     local was = {
-        fence = tonumber(v[1]), policy = v[2] or nil, mark = tonumber(v[5]),
-        mark_until = tonumber(v[6]), group = v[7] or nil, phase = v[8] or nil,
-        floor = tonumber(v[9]), ticket = tonumber(v[10]), up = v[11] or nil,
-        owners = tonumber(v[12]), read_holds = tonumber(v[13]), write_holds = tonumber(v[14]),
-        reader_waiters = tonumber(v[15]), writer_waiters = tonumber(v[16]), line = v[21] or nil,
+        fence = tonumber(v[1]), policy = v[2] or nil, sole = v[3] or nil, mark = tonumber(v[4]),
+        mark_until = tonumber(v[5]), group = v[6] or nil, phase = v[7] or nil,
+        floor = tonumber(v[8]), ticket = tonumber(v[9]), up = v[10] or nil,
+        owners = tonumber(v[11]), read_holds = tonumber(v[12]), write_holds = tonumber(v[13]),
+        reader_waiters = tonumber(v[14]), writer_waiters = tonumber(v[15]),
     }
     local lock = {
         shape = 'bare', fence = was.fence or 0, policy = was.policy, mark = was.mark,
@@ -92,16 +93,14 @@ function lk.open(at, handle, owner, group, may_queue)
         reader_waiters = was.reader_waiters or 0, writer_waiters = was.writer_waiters or 0,
     }
     lk.was, lk.lock = was, lock
-    if v[3] then
-        lk.open_sole(v[3], v[3] == handle and v[17] or redis.call('HGET', key, 'h:' .. v[3]),
-            tonumber(v[4]))
-        if was.line then lk.open_few(was.line) end
+    if was.sole then
+        lk.open_sole(was.sole)
     elseif was.owners then
         lock.shape = 'full'
-        lk.holds[handle] = v[17] and lk.hold_read(handle, v[17])
-        lk.waiters[handle] = v[18] and lk.waiter_read(handle, v[18])
-        lk.counts['o:' .. owner] = tonumber(v[19]) or 0
-        lk.counts['g:' .. group] = tonumber(v[20]) or 0
+        lk.holds[handle] = v[16] and lk.hold_read(handle, v[16])
+        lk.waiters[handle] = v[17] and lk.waiter_read(handle, v[17])
+        lk.counts['o:' .. owner] = tonumber(v[18]) or 0
+        lk.counts['g:' .. group] = tonumber(v[19]) or 0
         lock.run_out = lk.find_run_out()
         if lock.run_out.err then return lk.type_error(lk.due_key) end
         return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
@@ -126,14 +125,14 @@ function lk.spread()
     redis.call('ZADD', lk.due_key, hold.due, 'h:' .. hold.handle)
     lk.recounted['o:' .. hold.owner] = true
     if hold.reads > 0 then lk.recounted['g:' .. hold.group] = true end
-    lock.shape, lock.sole = 'full', nil
+    lock.shape, lock.sole, hold.dirty, lk.expired_ms = 'full', nil, true, nil
 end
 
 -- Few become full. Returns the error if a key holds something else.
 function lk.unfold()
     local lock, due_words, queue_words = lk.lock, {}, {}
     if lock.shape ~= 'few' then return end
-    if not lk.may_be_refused then lk.insist(lk.key) end
+    if not lk.may_be_refused then insist(lk.key) end
     local wrong = lk.spread()
     if wrong then return wrong end
     for _, waiter in ipairs(lock.line) do
@@ -240,8 +239,8 @@ function lk.hold_remove(hold)
     local lock = lk.lock
     lk.hold_count(hold, -hold.reads, -hold.writes)
     lk.holds[hold.handle] = false
-    lk.gone[#lk.gone + 1] = 'h:' .. hold.handle
     if lock.shape == 'full' then
+        lk.gone[#lk.gone + 1] = 'h:' .. hold.handle
         redis.call('ZREM', lk.due_key, 'h:' .. hold.handle)
     else
         lock.shape, lock.sole = 'bare', nil

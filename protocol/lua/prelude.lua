@@ -3,6 +3,7 @@
 -- everything back in one place (store: finish). request: run is this course.
 --@include lk.lua
 --@include clock.lua
+--@include expiry.lua
 --@include full.lua
 --@include line.lua
 --@include arguments.lua

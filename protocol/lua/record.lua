@@ -2,7 +2,11 @@
 -- group, then owner, group and who as they are. An owner that is the handle itself has length 0.
 --   h:<handle>  reads writes fence first last op granted_for provisional since …
 --   w:<handle>  mode ticket lease req since …
--- op is what `last` was: a acquire, r release, c convert, x cancel. mode is read or write.
+--   sole        handle fence flags waiting reads writes due last first op granted_for provisional
+--               since length … line
+-- op is what `last` was: a acquire, r release, c convert, x cancel. mode is read or write. Of a sole
+-- hold, what a release compares stands first; `length` is that of the texts; for the line see
+-- line.lua, `waiting` is how many stand in it.
 
 function lk.with_texts(record, text, at, owner_length, group_length)
     local owner_end = at + owner_length
@@ -35,6 +39,28 @@ function lk.hold_write(hold)
         hold.since) .. lk.texts_of(hold)
 end
 
+-- The hold, the flags (SPEC 10.3), and the line.
+function lk.sole_read(text)
+    local handle, fence, flags, reads, writes, due, last, first, op, granted_for, provisional, since,
+        length, at = string.match(text, '^(%S+) (%d+) (%d) %d (%d+) (%d+) (%d+) (%d+) (%d+) (%a) '
+        .. '(%d+) (%d) (%d+) (%d+) ()')
+    local owner_length, group_length, texts_at = string.match(text, '^(%d+) (%d+) ()', at)
+    return lk.with_texts({
+        handle = handle, reads = tonumber(reads), writes = tonumber(writes),
+        fence = tonumber(fence), first = tonumber(first), last = tonumber(last), op = op,
+        granted_for = tonumber(granted_for), provisional = tonumber(provisional),
+        since = tonumber(since), due = tonumber(due),
+    }, string.sub(text, 1, at + length - 1), texts_at, owner_length, group_length),
+        tonumber(flags), string.sub(text, at + length)
+end
+
+function lk.sole_write(hold)
+    local texts = lk.texts_of(hold)
+    return string.format('%s %.0f %d 0 %d %d %.0f %.0f %.0f %s %.0f %d %.0f %d ', hold.handle,
+        hold.fence, lk.flags(), hold.reads, hold.writes, hold.due, hold.last, hold.first, hold.op,
+        hold.granted_for, hold.provisional, hold.since, #texts) .. texts
+end
+
 function lk.waiter_read(handle, text)
     local mode, ticket, lease, req, since, owner_length, group_length, at =
         string.match(text, '^(%a+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
@@ -48,14 +74,14 @@ end
 function lk.line_read(line)
     local waiters, at = {}, 1
     while at <= #line do
-        local due, length, from = string.match(line, '^(%d+) (%d+) ()', at)
+        local due, length, handle, req, lease, since, from = string.match(line,
+            '^(%d+) (%d+) (%S+) (%d+) (%d+) (%d+) ()', at)
         at = from + length
-        local handle, lease, req, since, owner_length, group_length, texts = string.match(
-            string.sub(line, from, at - 1), '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$')
+        local owner_length, group_length, texts_at = string.match(line, '^(%d+) (%d+) ()', from)
         waiters[#waiters + 1] = lk.with_texts({
             handle = handle, mode = 'write', ticket = #waiters + 1, lease = tonumber(lease),
             req = tonumber(req), since = tonumber(since), due = tonumber(due),
-        }, texts, 1, owner_length, group_length)
+        }, string.sub(line, 1, at - 1), texts_at, owner_length, group_length)
     end
     return waiters
 end

@@ -24,7 +24,7 @@ function lk.run(names, decide)
     if not request then return { err = lk.fault } end
     local handle = request.handle or ''
     if request.owner == '' and request.handle then request.owner = handle end -- SPEC 1.3
-    lk.now = lk.now or lk.clock()
+    lk.now = lk.now or clock()
     local wrong = lk.open(1, handle, request.owner or handle, request.group or '',
         request.wait == 1 and request.mode) or lk.unfold()
     if wrong then return { err = wrong } end

@@ -2,8 +2,8 @@
 -- go out.
 
 lk.FIELDS = {
-    'fence', 'policy', 'sole', 'due', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket',
-    'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters', 'line',
+    'fence', 'policy', 'sole', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket', 'up',
+    'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
 }
 
 -- SPEC 5.5: to the earliest deadline of any hold or waiter.
@@ -26,12 +26,11 @@ function lk.latest_due()
     return math.max(due, -redis.call('ZRANGE', lk.due_key, '0', '0', 'WITHSCORES')[2])
 end
 
--- SPEC 7.3. As text, since it is passed several times: a command formats each number anew.
 function lk.expires_ms()
     local lock, due = lk.lock, lk.latest_due()
-    if lock.mark or lock.write_holds > 0 then due = due + lk.HOUR end
-    if lock.mark then due = math.max(due, lock.mark_until) end
-    return string.format('%.0f', math.ceil(due / 1000))
+    local written = lock.mark or lock.write_holds > 0
+    if lock.mark then due = math.max(due, lock.mark_until - HOUR) end
+    return expiry_ms(due, written)
 end
 
 -- unpack has room for some thousand values only.
@@ -51,34 +50,30 @@ function lk.store()
         end
     end
     -- What is 0, or follows from the sole hold, is absent from the hash.
-    local stored, sole = lock, lock.sole
-    if sole then
-        stored = {
-            fence = lock.fence, policy = lock.policy, mark = lock.mark,
-            mark_until = lock.mark_until, sole = sole.handle, due = sole.due,
-            group = sole.reads == 0 and lock.group or nil,
-        }
-    end
+    local full, sole = lock.shape == 'full', lock.sole
+    local stored = full and lock or {
+        sole = lk.sole_write(sole), mark = lock.mark, mark_until = lock.mark_until,
+        group = sole.reads == 0 and lock.group or nil,
+    }
     for at = 1, #lk.FIELDS do
         local name = lk.FIELDS[at]
         local value = stored[name]
         if value == 0 then value = nil end
         if value ~= was[name] then put(name, value) end
     end
-    for handle, hold in pairs(lk.holds) do
-        if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
-    end
-    for handle, waiter in pairs(lk.waiters) do
-        if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
-    end
-    local full = lock.shape == 'full'
     if full then
+        for handle, hold in pairs(lk.holds) do
+            if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
+        end
+        for handle, waiter in pairs(lk.waiters) do
+            if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
+        end
         for field in pairs(lk.recounted) do
             local count = lk.counts[field]
             put(field, count > 0 and count or nil)
         end
     end
-    if #gone == 0 and #words > 0 and not lk.may_be_refused then lk.insist(lk.key) end
+    if #gone == 0 and #words > 0 and not lk.may_be_refused then insist(lk.key) end
     lk.call_with('HDEL', gone)
     lk.call_with('HSET', words)
     -- Last of all: an instant that is past by now, because the server stood still, deletes the key.

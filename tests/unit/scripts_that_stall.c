@@ -34,13 +34,13 @@ static long long run(world *one, const char *text, const char *const *words, con
 }
 
 static char *stalling(const char *operation) {
-    static const char clock[] = "return t[1] * 1000000 + t[2]";
+    static const char clock[] = "return tonumber(text), text";
     static const char slow[] =
-        "local now, turns = t[1] * 1000000 + t[2], 0\n"
+        "local turns = 0\n"
         "repeat\n"
         "t, turns = redis.call('TIME'), turns + 1\n"
-        "until t[1] * 1000000 + t[2] > now + " STALL_US " or turns > " TURNS_MOST "\n"
-        "return now";
+        "until t[1] * 1000000 + t[2] > text + " STALL_US " or turns > " TURNS_MOST "\n"
+        "return tonumber(text), text";
     const char *text = world_text_of(operation), *at = strstr(text, clock);
     assert_non_null(at);
     char *slowed = malloc(strlen(text) + sizeof slow);
