@@ -285,4 +285,12 @@ test_nobody_to_hear_it_changes_no_code() {
     check [ $? -eq 69 ]
 }
 
+# Or a connection would take its place, and the server hear what is said and printed.
+test_a_descriptor_that_is_closed_stays_useless() {
+    begin "$latchkey" run a sh -c '[ -e /proc/$$/fd/1 ] || [ -e /proc/$$/fd/2 ] || : >closed
+        exec sleep 60' >&- 2>&-
+    eventually test -e closed
+    check [ "$(readlink "/proc/$begun/fd/1" "/proc/$begun/fd/2")" = $'/dev/null\n/dev/null' ]
+}
+
 run_tests
