@@ -25,7 +25,6 @@ static const option options[] = {
 typedef struct {
     common common;
     bench_plan plan;
-    bool json;
 } wishes;
 
 static int take_threads(const char *value, size_t *threads) {
@@ -46,10 +45,7 @@ static int taken(void *arg, const option *row, char *value) {
             return say_usage("--time %s is no time; write 2, 0.5, 500ms or 1m", value);
         return 0;
     }
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
+    return common_taken(&wanted->common, row, value);
 }
 
 static int print_json(const bench_result *result, double floor_us) {
@@ -84,14 +80,14 @@ static int measure_all(lk_client *client, const wishes *wanted) {
             break;
         }
         floor_us = i == 0 ? result.p50_us : floor_us;
-        if (wanted->json)
+        if (wanted->common.json)
             code = print_json(&result, floor_us);
         else
             add_row(rows, &result, floor_us);
     }
     say_progress(NULL);
-    if (code == 0 && !wanted->json)
-        table_print(rows);
+    if (code == 0 && !wanted->common.json)
+        table_print(rows, stdout);
     table_free(rows);
     return code;
 }

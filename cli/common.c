@@ -22,7 +22,8 @@ static char *take_url(char *word) {
     return copy;
 }
 
-int common_taken(common *self, const option *row, char *value) {
+int common_taken(void *arg, const option *row, char *value) {
+    common *self = arg;
     const char **texts[] = {&self->prefix, &self->tls_ca, &self->tls_cert, &self->tls_key,
                             &self->tls_server_name};
     static const char *const names[] = {"prefix", "tls-ca", "tls-cert", "tls-key",
@@ -32,6 +33,8 @@ int common_taken(common *self, const option *row, char *value) {
         self->url = take_url(value);
     } else if (option_is(row, "verbose")) {
         say_verbosely(true);
+    } else if (option_is(row, "json")) {
+        self->json = true;
     } else if (option_is(row, "help")) {
         self->help = true;
     }

@@ -8,6 +8,7 @@
 typedef struct {
     char *url; /* NULL: LATCHKEY_URL, or local: */
     const char *prefix, *tls_ca, *tls_cert, *tls_key, *tls_server_name;
+    bool json; /* for those whose tables have it */
     bool help;
 } common;
 
@@ -23,8 +24,8 @@ typedef struct {
         0, NULL, NULL, NULL                                                                  \
     }
 
-/* Takes an option of that part of the table. Returns 0, or the code to end with. */
-int common_taken(common *, const option *, char *value);
+/* Takes an option of that part of the table, or --json; `common` is one. An option_taken. */
+int common_taken(void *common, const option *, char *value);
 
 /*
  * Opens a client. Returns 0, or the code to end with, after saying why. A password in the URL of the

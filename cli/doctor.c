@@ -16,19 +16,6 @@ static const option options[] = {
     COMMON_OPTIONS,
 };
 
-typedef struct {
-    common common;
-    bool json;
-} wishes;
-
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
-}
-
 static int examine(common *given, lk_facts **facts) {
     lk_client_options client = {.prefix = given->prefix,
                                 .tls_ca = given->tls_ca,
@@ -41,19 +28,10 @@ static int examine(common *given, lk_facts **facts) {
     return status == LK_OK ? 0 : say_status(status);
 }
 
-/* What a server says may be no UTF-8, and JSON must be. */
-static json_t *text(char *bytes) {
-    json_t *made = json_string(bytes);
-    for (char *c = bytes; !made && *c; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    return made ? made : json_string(bytes);
-}
-
-static int print_json(finding *found) {
+static int print_json(const finding *found) {
     return show_json(json_pack("{s:s,s:b,s:o,s:o}", "name", found->name, "ok",
-                               (int)(found->level != FINDING_WRONG), "text", text(found->text),
-                               "advice", text(found->advice)));
+                               (int)(found->level != FINDING_WRONG), "text", show_text(found->text),
+                               "advice", show_text(found->advice)));
 }
 
 static void print_line(const finding *found) {
@@ -63,8 +41,8 @@ static void print_line(const finding *found) {
     } marks[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
                  [FINDING_NOTE] = {"note", COLOUR_YELLOW},
                  [FINDING_WRONG] = {"wrong", COLOUR_RED}};
-    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(marks[found->level].colour),
-           marks[found->level].word, colour(COLOUR_NONE), found->name, found->text,
+    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, marks[found->level].colour),
+           marks[found->level].word, colour(stdout, COLOUR_NONE), found->name, found->text,
            *found->advice ? "; do: " : "", found->advice);
 }
 
@@ -80,24 +58,24 @@ static int print_all(const lk_facts *facts, bool json) {
             print_line(&findings[i]);
     }
     if (code == 0 && !json)
-        printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(COLOUR_BOLD), wrong,
-               count, colour(COLOUR_NONE), facts->server);
+        printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(stdout, COLOUR_BOLD),
+               wrong, count, colour(stdout, COLOUR_NONE), facts->server);
     return code == 0 && wrong ? EXIT_FINDING : code;
 }
 
 static int run(int count, char **words) {
-    wishes wanted = {0};
+    common wanted = {0};
     lk_facts *facts;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
+    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
+    if (code == 0 && wanted.help) {
         command_help(command_find("doctor"));
         return 0;
     }
     if (code == 0 && words[rest])
         code = say_usage("%s is too much; a server is given by -u", words[rest]);
     if (code == 0)
-        code = examine(&wanted.common, &facts);
+        code = examine(&wanted, &facts);
     if (code != 0)
         return code;
     code = print_all(facts, wanted.json);

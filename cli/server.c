@@ -4,6 +4,7 @@
 #include "exits.h"
 #include "say.h"
 #include "show.h"
+#include "snapshot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,35 +20,24 @@ static const option options[] = {
 
 static char local_url[] = "local:";
 
-typedef struct {
-    common common;
-    bool json;
-} wishes;
-
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
-}
-
 /* ------------------------------------------------------------------------------ status */
 
-static bool count_one(const char *name, void *arg) {
-    (void)name;
-    ++*(size_t *)arg;
-    return true;
-}
-
-static lk_status count_locks(const lk_client_options *client_options, size_t *count) {
+/* Returns 0, or the code to end with. */
+static int count_locks(const lk_client_options *client_options, size_t *count) {
     lk_client *client;
+    snapshot *seen;
     lk_status status = lk_open(local_url, client_options, &client);
     if (status != LK_OK)
-        return status;
-    status = lk_list(client, NULL, count_one, count);
+        return say_status(status);
+    status = snapshot_take(client, NULL, &seen);
+    int code =
+        status == LK_OK ? 0 : say_failure(exit_code_of(status), "%s", snapshot_error(status));
+    if (status == LK_OK) {
+        *count = seen->count;
+        snapshot_free(seen);
+    }
     lk_close(client);
-    return status;
+    return code;
 }
 
 static const char *since_text(const lk_facts *facts, char *buffer, size_t size) {
@@ -64,10 +54,10 @@ static int print_running(const lk_local_info *info, const lk_facts *facts, size_
     char since[40];
     since_text(facts, since, sizeof since);
     if (json)
-        return show_json(json_pack("{s:b,s:s,s:s,s:I,s:s,s:s,s:s,s:I,s:I}", "running", 1, "folder",
-                                   info->folder, "socket", info->socket, "pid",
-                                   (json_int_t)info->pid, "kind", facts->kind, "version",
-                                   facts->version, "since", since, "uptime_s",
+        return show_json(json_pack("{s:b,s:o,s:o,s:I,s:o,s:o,s:s,s:I,s:I}", "running", 1, "folder",
+                                   show_text(info->folder), "socket", show_text(info->socket),
+                                   "pid", (json_int_t)info->pid, "kind", show_text(facts->kind),
+                                   "version", show_text(facts->version), "since", since, "uptime_s",
                                    (json_int_t)facts->uptime_s, "locks", (json_int_t)locks));
     printf("folder   %s\nsocket   %s\npid      %lld\nversion  %s %s\nsince    %s\nlocks    %zu\n",
            info->folder, info->socket, (long long)info->pid, facts->kind, facts->version, since,
@@ -75,17 +65,17 @@ static int print_running(const lk_local_info *info, const lk_facts *facts, size_
     return 0;
 }
 
-static int show_running(const lk_local_info *info, const wishes *wanted) {
-    lk_client_options client_options = {.prefix = wanted->common.prefix,
+static int show_running(const lk_local_info *info, const common *wanted) {
+    lk_client_options client_options = {.prefix = wanted->prefix,
                                         .log = says_notes() ? say_log : NULL};
     lk_facts *facts;
     size_t locks = 0;
     lk_status status = lk_examine(local_url, &client_options, &facts);
     if (status != LK_OK)
         return say_status(status);
-    status = count_locks(&client_options, &locks);
-    int code =
-        status == LK_OK ? print_running(info, facts, locks, wanted->json) : say_status(status);
+    int code = count_locks(&client_options, &locks);
+    if (code == 0)
+        code = print_running(info, facts, locks, wanted->json);
     lk_facts_free(facts);
     return code;
 }
@@ -93,15 +83,15 @@ static int show_running(const lk_local_info *info, const wishes *wanted) {
 static int show_none(const lk_local_info *info, bool json) {
     int code = 0;
     if (json)
-        code = show_json(json_pack("{s:b,s:s,s:s}", "running", 0, "folder", info->folder, "socket",
-                                   info->socket));
+        code = show_json(json_pack("{s:b,s:o,s:o}", "running", 0, "folder", show_text(info->folder),
+                                   "socket", show_text(info->socket)));
     else
         printf("folder   %s\nno private server runs; the next use of local: starts it\n",
                info->folder);
     return code ? code : EXIT_FINDING;
 }
 
-static int show_status(const wishes *wanted) {
+static int show_status(const common *wanted) {
     lk_local_info *info;
     lk_status status = lk_local_status(&info);
     if (status != LK_OK)
@@ -113,8 +103,8 @@ static int show_status(const wishes *wanted) {
 
 /* ------------------------------------------------------------------------------ start, stop */
 
-static int start(const wishes *wanted) {
-    lk_client_options client_options = {.prefix = wanted->common.prefix,
+static int start(const common *wanted) {
+    lk_client_options client_options = {.prefix = wanted->prefix,
                                         .log = says_notes() ? say_log : NULL};
     lk_local_info *before = NULL, *now = NULL;
     lk_client *client = NULL;
@@ -133,7 +123,7 @@ static int start(const wishes *wanted) {
     return code;
 }
 
-static int stop(const wishes *wanted) {
+static int stop(const common *wanted) {
     lk_local_info *info;
     bool ran;
     (void)wanted;
@@ -151,16 +141,16 @@ static int stop(const wishes *wanted) {
 
 static const struct {
     const char *word;
-    int (*act)(const wishes *);
+    int (*act)(const common *);
 } acts[] = {{"start", start}, {"stop", stop}, {"status", show_status}};
 
 static int run(int count, char **words) {
-    wishes wanted = {0};
+    common wanted = {0};
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code != 0)
         return code;
-    if (wanted.common.help) {
+    if (wanted.help) {
         command_help(command_find("server"));
         return 0;
     }

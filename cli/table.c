@@ -92,21 +92,22 @@ static const char *heading(const table *self, size_t column) {
     return self->headings[column] + is_number(self, column);
 }
 
-static void print_padding(size_t width) {
-    printf("%*s", (int)width, "");
+static void print_padding(size_t width, FILE *out) {
+    fprintf(out, "%*s", (int)width, "");
 }
 
-static void print_cell(const table *self, size_t column, const char *text, size_t width) {
+static void print_cell(const table *self, size_t column, const char *text, size_t width,
+                       FILE *out) {
     size_t padding = width - text_width(text);
     bool last = column + 1 == self->columns;
     if (is_number(self, column))
-        print_padding(padding);
-    fputs(text, stdout);
+        print_padding(padding, out);
+    fputs(text, out);
     if (!last)
-        print_padding((is_number(self, column) ? 0 : padding) + GAP);
+        print_padding((is_number(self, column) ? 0 : padding) + GAP, out);
 }
 
-void table_print(const table *self) {
+void table_print(const table *self, FILE *out) {
     size_t widths[COLUMNS_MOST];
     for (size_t c = 0; c < self->columns; c++) {
         widths[c] = text_width(heading(self, c));
@@ -114,13 +115,13 @@ void table_print(const table *self) {
             if (text_width(self->cells[i]) > widths[c])
                 widths[c] = text_width(self->cells[i]);
     }
-    fputs(colour(COLOUR_BOLD), stdout);
+    fputs(colour(out, COLOUR_BOLD), out);
     for (size_t c = 0; c < self->columns; c++)
-        print_cell(self, c, heading(self, c), widths[c]);
-    printf("%s\n", colour(COLOUR_NONE));
+        print_cell(self, c, heading(self, c), widths[c], out);
+    fprintf(out, "%s\n", colour(out, COLOUR_NONE));
     for (size_t i = 0; i < self->count; i++) {
-        print_cell(self, i % self->columns, self->cells[i], widths[i % self->columns]);
+        print_cell(self, i % self->columns, self->cells[i], widths[i % self->columns], out);
         if (i % self->columns == self->columns - 1)
-            putchar('\n');
+            fputc('\n', out);
     }
 }

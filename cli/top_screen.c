@@ -123,9 +123,7 @@ static void put_row(int y, const top_row *row) {
     snprintf(waiters, sizeof waiters, "%zu", info->waiter_total);
     snprintf(grants, sizeof grants, "%.1f", row->grants);
     cells texts = {.name = info->name,
-                   .mode = info->holder_count ? show_mode(info)
-                           : info->abandoned  ? "abandoned"
-                                              : "-",
+                   .mode = show_state(info),
                    .holders = holders,
                    .waiters = waiters,
                    .grants = grants,

@@ -69,6 +69,13 @@ test_status_starts_no_server_and_makes_no_folder() {
     [ ! -e "$LATCHKEY_LOCAL_DIR" ] || fail "there is a folder"
 }
 
+test_a_folder_whose_name_is_no_text_has_json_all_the_same() {
+    own_folder
+    local LATCHKEY_LOCAL_DIR=$LATCHKEY_LOCAL_DIR/$'by\xffte'
+    expect_exit 1 "$latchkey" server status --json
+    check [ "$(jq -r '.folder' printed)" = "${LATCHKEY_LOCAL_DIR/$'\xff'/?}" ]
+}
+
 test_a_server_that_runs_is_not_started_again() {
     local pid
     own_folder

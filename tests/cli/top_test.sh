@@ -134,7 +134,7 @@ test_enter_shows_one_lock_and_escape_goes_back() {
     press Enter
     eventually shows 'lock +berry'
     eventually shows '^HELD BY'
-    eventually shows '^WAITS'
+    eventually shows '^ *WAITS'
     press Escape
     eventually lists berry apple
     press Down
