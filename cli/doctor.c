@@ -8,6 +8,7 @@
 #include "say.h"
 #include "show.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,6 +27,20 @@ static int examine(common *given, lk_facts **facts) {
     free(given->url);
     given->url = NULL;
     return status == LK_OK ? 0 : say_status(status);
+}
+
+/* What the findings are drawn from. */
+static void log_facts(const lk_facts *facts) {
+    static const char *const words[] = {[LK_UNKNOWN] = "unknown", [LK_NO] = "no", [LK_YES] = "yes"};
+    say_note("%s: %s %s, mode %s, up for %" PRId64 " s, user %s", facts->server, facts->kind,
+             facts->version, facts->mode, facts->uptime_s, facts->user);
+    say_note("replica %s, replicas %" PRId64 ", maxmemory %" PRId64 " %s, aof %s, snapshots %s",
+             words[facts->replica], facts->replicas, facts->maxmemory, facts->eviction,
+             words[facts->aof], words[facts->rdb]);
+    say_note("clock %" PRId64 " us ahead of ours, within %" PRId64 " us; round trip %" PRId64 " us",
+             facts->clock_offset_us, facts->clock_error_us, facts->round_trip_us);
+    say_note("rights missing: %zu, commands missing: %zu", facts->missing_count,
+             facts->absent_count);
 }
 
 static int print_json(const finding *found) {
@@ -78,6 +93,7 @@ static int run(int count, char **words) {
         code = examine(&wanted, &facts);
     if (code != 0)
         return code;
+    log_facts(facts);
     code = print_all(facts, wanted.json);
     lk_facts_free(facts);
     return code;
