@@ -71,6 +71,8 @@ static void put(int y, int x, int width, bool right, const char *text) {
     int used = 0;
     while (kept < count && used + wcwidth(wide[kept]) <= width)
         used += wcwidth(wide[kept++]);
+    while (kept < count && kept > 0 && wcwidth(wide[kept - 1]) == 0)
+        kept--; /* what goes onto the character before it has no column to give */
     if (kept < count && kept > 0) {
         used += 1 - wcwidth(wide[kept - 1]);
         wide[kept - 1] = L'~';
