@@ -37,13 +37,24 @@ void table_free(table *self) {
     free(self);
 }
 
-/* Above ASCII, U+0080 to U+009F are orders too: C2 80 to C2 9F in UTF-8. */
+/* How many bytes a character of UTF-8 has; 0: it is none. */
+static size_t utf8_length(const unsigned char *c) {
+    size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < length; i++)
+        if (c[i] < 0x80 || c[i] > 0xbf)
+            return 0;
+    return *c > 0xf4 ? 0 : length;
+}
+
+/* Above ASCII, U+0080 to U+009F are orders too; what is no UTF-8 may be one elsewhere. */
 void text_tame(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < ' ' || *c == 0x7f)
-            *c = '?';
-        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-            c[0] = c[1] = '?';
+    unsigned char *c = (unsigned char *)text;
+    while (*c) {
+        size_t length = utf8_length(c);
+        bool is_order = *c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] <= 0x9f);
+        if (length == 0 || is_order)
+            memset(c, '?', length ? length : 1);
+        c += length ? length : 1;
     }
 }
 

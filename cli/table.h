@@ -20,7 +20,7 @@ void table_print(const table *, FILE *); /* headings are bold on a terminal */
 /* How wide a text stands on the terminal. */
 size_t text_width(const char *text);
 
-/* Puts '?' in place of each byte that a terminal would take for an order. */
+/* Puts '?' in place of each byte that a terminal would take for an order, or that is no UTF-8. */
 void text_tame(char *text);
 
 #endif

@@ -246,6 +246,8 @@ test_a_name_gives_no_orders_to_a_terminal() {
     expect_printed 'li?ne?[31m??5m'
     expect_exit 0 "$latchkey" inspect "$name"
     check [ "$(head -1 printed)" = 'lock     li?ne?[31m??5m' ]
+    expect_exit 1 "$latchkey" ls $'no\x9b31m\xe4ne\xc3'
+    expect_said 'no?31m?ne?'
     expect_exit 1 "$latchkey" ls $'none\n\e[31m'
     expect_one_line
     expect_said 'none??[31m'
@@ -268,7 +270,7 @@ test_colour_is_for_terminals_alone() {
     check [ "$(grep -c $'\e' printed)" -eq 0 ]
     local term
     for term in '' dumb; do
-        check on_terminal "" env TERM=$term "$latchkey" ls
+        check on_terminal "" env TERM="$term" "$latchkey" ls
         expect_printed coloured
         check [ "$(grep -c $'\e' printed)" -eq 0 ]
     done
