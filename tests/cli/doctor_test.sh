@@ -1,5 +1,6 @@
 # What `latchkey doctor` finds, on servers that were made so.
-# shellcheck shell=bash
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 guarantees=$(realpath "${BASH_SOURCE%/*}/../../docs/GUARANTEES.md")
 source "${BASH_SOURCE%/*}/harness.sh"
 

@@ -1,5 +1,6 @@
 # `latchkey server`: the private server of local:. Each test has one in a folder of its own.
-# shellcheck shell=bash
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 # Short, for the socket in it. Whatever happens, no server stays behind.

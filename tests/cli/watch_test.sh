@@ -1,5 +1,6 @@
 # What `latchkey watch` prints, and how it ends.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 watcher=
