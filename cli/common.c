@@ -2,23 +2,15 @@
 #include "common.h"
 
 #include "say.h"
+#include "secret.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The library gets a copy; the command line keeps the shape of it. */
 static char *take_url(char *word) {
-    char *copy = strdup(word), *at = strstr(word, "://");
-    char *end = at ? at + 3 + strcspn(at + 3, "/?#") : NULL;
-    char *host = NULL, *colon = NULL;
-    for (char *c = at ? at + 3 : end; c < end; c++) {
-        if (*c == ':' && !colon)
-            colon = c;
-        if (*c == '@')
-            host = c;
-    }
-    if (host && colon && colon < host)
-        memset(colon + 1, 'x', (size_t)(host - colon - 1));
+    char *copy = strdup(word);
+    secret_cover(word, "");
     return copy;
 }
 

@@ -146,6 +146,22 @@ test_urls_that_cannot_be_are_64_and_keep_their_secret() {
     expect_refusal 64 "$latchkey" ls --verbose="redis://:$secret@host"
 }
 
+test_a_url_where_none_belongs_keeps_its_secret() {
+    local words url
+    for url in "redis://user:$secret@host" "redis://:$secret/with/slashes@host/1"; do
+        for words in "" "help" "doctor" "top" "bench" "server" "ls a" "watch a"; do
+            # shellcheck disable=SC2086
+            expect_refusal 64 "$latchkey" $words "$url"
+        done
+        expect_refusal 1 "$latchkey" ls "$url"
+        expect_refusal 64 "$latchkey" ls --no-such="$url"
+        expect_refusal 64 "$latchkey" watch --interval "$url"
+        expect_refusal 64 "$latchkey" run -w "$url" a true
+    done
+    expect_refusal 64 "$latchkey" doctor "redis://user:$secret@host"
+    expect_said "redis://user:xxxx"
+}
+
 test_a_server_that_cannot_be_reached_is_69() {
     local words
     for words in "run a true" "run -n a true" "ls" "inspect a" "release --yes a" "watch" "doctor" \
