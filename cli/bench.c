@@ -116,10 +116,6 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("bench"));
-        return 0;
-    }
     if (code == 0 && words[rest])
         code = say_usage("%s: bench takes options alone", words[rest]);
     if (code == 0)

@@ -10,24 +10,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const option options[] = {
     {'j', "json", NULL, "an object for each check, one a line"},
     COMMON_OPTIONS,
 };
-
-static int examine(common *given, lk_facts **facts) {
-    lk_client_options client = {.prefix = given->prefix,
-                                .tls_ca = given->tls_ca,
-                                .tls_cert = given->tls_cert,
-                                .tls_key = given->tls_key,
-                                .tls_server_name = given->tls_server_name};
-    lk_status status = lk_examine(given->url, &client, facts);
-    free(given->url);
-    given->url = NULL;
-    return status == LK_OK ? 0 : say_status(status);
-}
 
 /* What the findings are drawn from. */
 static void log_facts(const lk_facts *facts) {
@@ -83,14 +70,10 @@ static int run(int count, char **words) {
     lk_facts *facts;
     int rest;
     int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
-    if (code == 0 && wanted.help) {
-        command_help(command_find("doctor"));
-        return 0;
-    }
     if (code == 0 && words[rest])
         code = say_usage("%s is too much; a server is given by -u", words[rest]);
     if (code == 0)
-        code = examine(&wanted, &facts);
+        code = common_examine(&wanted, &facts);
     if (code != 0)
         return code;
     log_facts(facts);

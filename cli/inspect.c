@@ -24,10 +24,6 @@ static int run(int count, char **words) {
     lk_info *info;
     int rest;
     int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
-    if (code == 0 && wanted.help) {
-        command_help(command_find("inspect"));
-        return 0;
-    }
     if (code == 0 && (!words[rest] || words[rest + 1]))
         code = say_usage(words[rest] ? "one lock at a time" : "which lock?");
     if (code == 0)

@@ -64,10 +64,6 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
-    if (code == 0 && wanted.help) {
-        command_help(command_find("ls"));
-        return 0;
-    }
     if (code == 0 && words[rest] && words[rest + 1])
         code = say_usage("one pattern, not %s too; quote it against the shell", words[rest + 1]);
     if (code == 0)

@@ -69,5 +69,8 @@ int main(int count, char **words) {
     if (!found->keeps_signals)
         signal(SIGPIPE, SIG_IGN);
     say_as(found == &help_command ? NULL : found->name);
-    return flush(found->run(asks ? 1 : count - 1, words + 1));
+    int code = found->run(asks ? 1 : count - 1, words + 1);
+    if (code == CODE_HELP)
+        command_help(found);
+    return flush(code == CODE_HELP ? 0 : code);
 }

@@ -18,20 +18,23 @@ static const option options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static char local_url[] = "local:";
+/* Each of these returns 0 or the code to end with, after saying why. */
+static int ask_where(lk_local_info **out) {
+    lk_status status = lk_local_status(out);
+    return status == LK_OK ? 0 : say_status(status);
+}
 
 /* ------------------------------------------------------------------------------ status */
 
-/* Returns 0, or the code to end with. */
-static int count_locks(const lk_client_options *client_options, size_t *count) {
+static int count_locks(const common *wanted, size_t *count) {
     lk_client *client;
     snapshot *seen;
-    lk_status status = lk_open(local_url, client_options, &client);
+    int code = common_open(wanted, &client);
+    if (code != 0)
+        return code;
+    lk_status status = snapshot_take(client, NULL, &seen);
     if (status != LK_OK)
-        return say_status(status);
-    status = snapshot_take(client, NULL, &seen);
-    int code =
-        status == LK_OK ? 0 : say_failure(exit_code_of(status), "%s", snapshot_error(status));
+        code = say_failure(exit_code_of(status), "%s", snapshot_error(status));
     if (status == LK_OK) {
         *count = seen->count;
         snapshot_free(seen);
@@ -66,14 +69,12 @@ static int print_running(const lk_local_info *info, const lk_facts *facts, size_
 }
 
 static int show_running(const lk_local_info *info, const common *wanted) {
-    lk_client_options client_options = {.prefix = wanted->prefix,
-                                        .log = says_notes() ? say_log : NULL};
     lk_facts *facts;
     size_t locks = 0;
-    lk_status status = lk_examine(local_url, &client_options, &facts);
-    if (status != LK_OK)
-        return say_status(status);
-    int code = count_locks(&client_options, &locks);
+    int code = common_examine(wanted, &facts);
+    if (code != 0)
+        return code;
+    code = count_locks(wanted, &locks);
     if (code == 0)
         code = print_running(info, facts, locks, wanted->json);
     lk_facts_free(facts);
@@ -93,10 +94,10 @@ static int show_none(const lk_local_info *info, bool json) {
 
 static int show_status(const common *wanted) {
     lk_local_info *info;
-    lk_status status = lk_local_status(&info);
-    if (status != LK_OK)
-        return say_status(status);
-    int code = info->running ? show_running(info, wanted) : show_none(info, wanted->json);
+    int code = ask_where(&info);
+    if (code != 0)
+        return code;
+    code = info->running ? show_running(info, wanted) : show_none(info, wanted->json);
     lk_local_info_free(info);
     return code;
 }
@@ -104,16 +105,13 @@ static int show_status(const common *wanted) {
 /* ------------------------------------------------------------------------------ start, stop */
 
 static int start(const common *wanted) {
-    lk_client_options client_options = {.prefix = wanted->prefix,
-                                        .log = says_notes() ? say_log : NULL};
     lk_local_info *before = NULL, *now = NULL;
     lk_client *client = NULL;
-    lk_status status = lk_local_status(&before);
-    if (status == LK_OK)
-        status = lk_open(local_url, &client_options, &client);
-    if (status == LK_OK)
-        status = lk_local_status(&now);
-    int code = status == LK_OK ? 0 : say_status(status);
+    int code = ask_where(&before);
+    if (code == 0)
+        code = common_open(wanted, &client);
+    if (code == 0)
+        code = ask_where(&now);
     if (code == 0)
         printf("the private server %s in %s (pid %lld)\n",
                before->running ? "ran already" : "was started", now->folder, (long long)now->pid);
@@ -127,11 +125,11 @@ static int stop(const common *wanted) {
     lk_local_info *info;
     bool ran;
     (void)wanted;
-    lk_status status = lk_local_status(&info);
-    if (status != LK_OK)
-        return say_status(status);
-    status = lk_local_stop(&ran);
-    int code = status == LK_OK ? 0 : say_status(status);
+    int code = ask_where(&info);
+    if (code != 0)
+        return code;
+    lk_status status = lk_local_stop(&ran);
+    code = status == LK_OK ? 0 : say_status(status);
     if (code == 0)
         printf(ran ? "the private server in %s has ended\n" : "no private server runs in %s\n",
                info->folder);
@@ -145,15 +143,11 @@ static const struct {
 } acts[] = {{"start", start}, {"stop", stop}, {"status", show_status}};
 
 static int run(int count, char **words) {
-    common wanted = {0};
+    common wanted = {.url = "local:"};
     int rest;
     int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code != 0)
         return code;
-    if (wanted.help) {
-        command_help(command_find("server"));
-        return 0;
-    }
     if (!words[rest] || words[rest + 1])
         return say_usage(words[rest] ? "one thing at a time" : "start, stop or status?");
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)

@@ -48,6 +48,7 @@ test_options_that_are_not_there_are_64_and_named() {
     local command
     for command in run ls inspect watch top release doctor server bench; do
         expect_refusal 64 "$latchkey" "$command" --no-such
+        [ "$command" = server ] || expect_refusal 64 "$latchkey" "$command" -u local: --no-such
         expect_said "latchkey $command: there is no option --no-such;"
         expect_refusal 64 "$latchkey" "$command" -Z
         expect_said "there is no option -Z;"
