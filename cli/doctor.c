@@ -30,21 +30,23 @@ static void log_facts(const lk_facts *facts) {
              facts->absent_count);
 }
 
+static const struct {
+    const char *word; /* also in --json */
+    colour_kind colour;
+} levels[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
+              [FINDING_NOTE] = {"note", COLOUR_YELLOW},
+              [FINDING_WRONG] = {"wrong", COLOUR_RED}};
+
 static int print_json(const finding *found) {
-    return show_json(json_pack("{s:s,s:b,s:o,s:o}", "name", found->name, "ok",
-                               (int)(found->level != FINDING_WRONG), "text", show_text(found->text),
-                               "advice", show_text(found->advice)));
+    return show_json(json_pack("{s:s,s:b,s:s,s:o,s:o}", "name", found->name, "ok",
+                               (int)(found->level != FINDING_WRONG), "level",
+                               levels[found->level].word, "text", show_text(found->text), "advice",
+                               show_text(found->advice)));
 }
 
 static void print_line(const finding *found) {
-    static const struct {
-        const char *word;
-        colour_kind colour;
-    } marks[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
-                 [FINDING_NOTE] = {"note", COLOUR_YELLOW},
-                 [FINDING_WRONG] = {"wrong", COLOUR_RED}};
-    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, marks[found->level].colour),
-           marks[found->level].word, colour(stdout, COLOUR_NONE), found->name, found->text,
+    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, levels[found->level].colour),
+           levels[found->level].word, colour(stdout, COLOUR_NONE), found->name, found->text,
            *found->advice ? "; do: " : "", found->advice);
 }
 

@@ -275,6 +275,8 @@ test_json_has_an_object_for_each_check() {
         fail "$(cat printed)"
     check [ "$(jq -r 'select(.ok | not).name' printed | sort | tr '\n' ' ')" = \
         "persistence replicas " ]
+    check [ "$(jq -r 'select(.ok != (.level != "wrong")).name' printed)" = "" ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,level,text,advice ]
     check [ "$(jq -r 'select((.ok | not) and .advice == "").name' printed)" = "" ]
 }
 
