@@ -11,6 +11,7 @@
 #include "show.h"
 #include "table.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,6 @@ static const option options[] = {
 typedef struct {
     common common;
     bench_plan plan;
-    bool json;
 } wishes;
 
 static int take_threads(const char *value, size_t *threads) {
@@ -46,10 +46,17 @@ static int taken(void *arg, const option *row, char *value) {
             return say_usage("--time %s is no time; write 2, 0.5, 500ms or 1m", value);
         return 0;
     }
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
+    return common_taken(&wanted->common, row, value);
+}
+
+/* One that was ignored when we started stays so. */
+static void hear_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = bench_end, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
 }
 
 static int print_json(const bench_result *result, double floor_us) {
@@ -69,29 +76,37 @@ static void add_row(table *rows, const bench_result *result, double floor_us) {
     table_add(rows, "%.1f", result->p50_us / floor_us);
 }
 
+/* Returns 0, or the code to end with. */
+static int measure(lk_client *client, const bench_workload *load, const bench_plan *plan,
+                   bench_result *result) {
+    say_progress("%s", load->text);
+    lk_status status = bench_measure(client, load, plan, result);
+    say_progress(NULL);
+    if (status == LK_CANCELED)
+        return EXIT_BY_SIGNAL + bench_ended_by();
+    return status == LK_OK ? 0 : say_failure(exit_code_of(status), "%s", result->error);
+}
+
+/* A workload takes a while: each object is written at once, and nobody who has left is measured for. */
 static int measure_all(lk_client *client, const wishes *wanted) {
     static const char *const headings[] = {"WORKLOAD", ">A SECOND",    ">P50 µs", ">P99 µs",
                                            ">LONGEST", ">ROUND TRIPS", NULL};
     table *rows = table_new(headings);
     double floor_us = 0;
     int code = rows ? 0 : say_failure(EXIT_BROKEN, "out of memory");
-    for (size_t i = 0; code == 0 && i < bench_workload_count; i++) {
+    for (size_t i = 0; code == 0 && !ferror(stdout) && i < bench_workload_count; i++) {
         bench_result result;
-        say_progress("%s", bench_workloads[i].text);
-        lk_status status = bench_measure(client, &bench_workloads[i], &wanted->plan, &result);
-        if (status != LK_OK) {
-            code = say_failure(exit_code_of(status), "%s", result.error);
-            break;
-        }
+        code = measure(client, &bench_workloads[i], &wanted->plan, &result);
         floor_us = i == 0 ? result.p50_us : floor_us;
-        if (wanted->json)
+        if (code == 0 && wanted->common.json) {
             code = print_json(&result, floor_us);
-        else
+            fflush(stdout);
+        } else if (code == 0) {
             add_row(rows, &result, floor_us);
+        }
     }
-    say_progress(NULL);
-    if (code == 0 && !wanted->json)
-        table_print(rows);
+    if (code == 0 && !wanted->common.json)
+        table_print(rows, stdout);
     table_free(rows);
     return code;
 }
@@ -101,16 +116,13 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("bench"));
-        return 0;
-    }
     if (code == 0 && words[rest])
         code = say_usage("%s: bench takes options alone", words[rest]);
     if (code == 0)
         code = common_open(&wanted.common, &client);
     if (code != 0)
         return code;
+    hear_signals();
     code = measure_all(client, &wanted);
     lk_close(client);
     return code;

@@ -4,11 +4,31 @@
 #include "moment.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_MOST = 100000 };
+enum { SAMPLES_MOST = 100000, PATIENCE_MS = 200 };
+
+static atomic_int ended_by; /* without a lock, as a handler needs it */
+
+void bench_end(int signal) {
+    ended_by = signal;
+}
+
+int bench_ended_by(void) {
+    return ended_by;
+}
+
+/* Somebody else may have the lock for as long as he likes. */
+static lk_status take(lk_lock *lock, lk_status (*timed)(lk_lock *, int64_t wait_ms)) {
+    lk_status status;
+    do
+        status = timed(lock, PATIENCE_MS);
+    while (status == LK_TIMEOUT && !ended_by);
+    return status;
+}
 
 static lk_status look(lk_client *client, lk_lock *lock, const char *name) {
     lk_info *info;
@@ -22,14 +42,14 @@ static lk_status look(lk_client *client, lk_lock *lock, const char *name) {
 static lk_status write_pair(lk_client *client, lk_lock *lock, const char *name) {
     (void)client;
     (void)name;
-    lk_status status = lk_wrlock(lock);
+    lk_status status = take(lock, lk_timedwrlock);
     return status == LK_OK ? lk_wrunlock(lock) : status;
 }
 
 static lk_status read_pair(lk_client *client, lk_lock *lock, const char *name) {
     (void)client;
     (void)name;
-    lk_status status = lk_rdlock(lock);
+    lk_status status = take(lock, lk_timedrdlock);
     return status == LK_OK ? lk_rdunlock(lock) : status;
 }
 
@@ -76,7 +96,7 @@ static void *work(void *context) {
     lk_lock *lock = NULL;
     snprintf(name, sizeof name, "latchkey-bench:%zu", self->work->shared ? 0 : self->number);
     self->status = lk_lock_new(self->client, name, NULL, &lock);
-    while (self->status == LK_OK && moment_ms() < self->end_ms) {
+    while (self->status == LK_OK && !ended_by && moment_ms() < self->end_ms) {
         double began_us = now_us();
         self->status = self->work->once(self->client, lock, name);
         keep(self, now_us() - began_us);
@@ -144,6 +164,8 @@ lk_status bench_measure(lk_client *client, const bench_workload *load, const ben
                               .us = samples + i * SAMPLES_MOST};
     if (status == LK_OK)
         status = run_all(workers, threads, out);
+    if (ended_by)
+        status = LK_CANCELED;
     if (status == LK_OK)
         summarize(workers, threads, (now_us() - began_us) / 1e6, samples + threads * SAMPLES_MOST,
                   out);

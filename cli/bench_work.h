@@ -31,7 +31,11 @@ typedef struct {
 extern const bench_workload bench_workloads[];
 extern const size_t bench_workload_count;
 
-/* Runs one. The status is that of a call that failed, or LK_OK. */
+/* Runs one. The status is that of a call that failed, LK_CANCELED after bench_end(), or LK_OK. */
 lk_status bench_measure(lk_client *, const bench_workload *, const bench_plan *, bench_result *);
+
+/* A signal's handler: all workloads end soon, with what they hold given back. */
+void bench_end(int signal);
+int bench_ended_by(void); /* the signal; 0: none */
 
 #endif

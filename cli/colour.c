@@ -3,18 +3,21 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static bool is_wanted(void) {
+static bool is_wanted(FILE *out) {
     const char *never = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(never && *never) && term && *term;
+    int fd = fileno(out); /* below 0: it is memory */
+    return fd >= 0 && isatty(fd) && !(never && *never) && term && *term &&
+           strcmp(term, "dumb") != 0;
 }
 
-const char *colour(colour_kind kind) {
+const char *colour(FILE *out, colour_kind kind) {
     static const char *const orders[] = {[COLOUR_NONE] = "\033[0m",
                                          [COLOUR_BOLD] = "\033[1m",
                                          [COLOUR_RED] = "\033[31m",
                                          [COLOUR_GREEN] = "\033[32m",
                                          [COLOUR_YELLOW] = "\033[33m"};
-    return is_wanted() ? orders[kind] : "";
+    return is_wanted(out) ? orders[kind] : "";
 }

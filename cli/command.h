@@ -12,7 +12,7 @@ typedef struct {
     const char *examples;  /* lines of a shell, each with a comment */
     const option *options;
     bool keeps_signals; /* a child inherits them as they came to us */
-    /* words[0] is the subcommand. Returns what the command ends with. */
+    /* words[0] is the subcommand. Returns what the command ends with, or CODE_HELP. */
     int (*run)(int count, char **words);
 } command;
 

@@ -1,39 +1,37 @@
 /* See common.h. */
 #include "common.h"
 
+#include "exits.h"
 #include "say.h"
+#include "secret.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The library gets a copy; the command line keeps the shape of it. */
-static char *take_url(char *word) {
-    char *copy = strdup(word), *at = strstr(word, "://");
-    char *end = at ? at + 3 + strcspn(at + 3, "/?#") : NULL;
-    char *host = NULL, *colon = NULL;
-    for (char *c = at ? at + 3 : end; c < end; c++) {
-        if (*c == ':' && !colon)
-            colon = c;
-        if (*c == '@')
-            host = c;
-    }
-    if (host && colon && colon < host)
-        memset(colon + 1, 'x', (size_t)(host - colon - 1));
+/* The library gets a copy; the command line keeps the shape of it. There is one command line. */
+static const char *take_url(char *word) {
+    static char *copy;
+    free(copy);
+    copy = strdup(word);
+    secret_cover(word, "");
     return copy;
 }
 
-int common_taken(common *self, const option *row, char *value) {
+int common_taken(void *arg, const option *row, char *value) {
+    common *self = arg;
     const char **texts[] = {&self->prefix, &self->tls_ca, &self->tls_cert, &self->tls_key,
                             &self->tls_server_name};
     static const char *const names[] = {"prefix", "tls-ca", "tls-cert", "tls-key",
                                         "tls-server-name"};
     if (option_is(row, "url")) {
-        free(self->url);
         self->url = take_url(value);
+        return self->url ? 0 : say_failure(EXIT_BROKEN, "out of memory");
     } else if (option_is(row, "verbose")) {
         say_verbosely(true);
+    } else if (option_is(row, "json")) {
+        self->json = true;
     } else if (option_is(row, "help")) {
-        self->help = true;
+        return CODE_HELP;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_is(row, names[i]))
@@ -41,15 +39,23 @@ int common_taken(common *self, const option *row, char *value) {
     return 0;
 }
 
-int common_open(common *self, lk_client **out) {
-    lk_client_options options = {.prefix = self->prefix,
-                                 .tls_ca = self->tls_ca,
-                                 .tls_cert = self->tls_cert,
-                                 .tls_key = self->tls_key,
-                                 .tls_server_name = self->tls_server_name,
-                                 .log = says_notes() ? say_log : NULL};
+static lk_client_options client_options(const common *self) {
+    return (lk_client_options){.prefix = self->prefix,
+                               .tls_ca = self->tls_ca,
+                               .tls_cert = self->tls_cert,
+                               .tls_key = self->tls_key,
+                               .tls_server_name = self->tls_server_name,
+                               .log = says_notes() ? say_log : NULL};
+}
+
+int common_open(const common *self, lk_client **out) {
+    lk_client_options options = client_options(self);
     lk_status status = lk_open(self->url, &options, out);
-    free(self->url);
-    self->url = NULL;
+    return status == LK_OK ? 0 : say_status(status);
+}
+
+int common_examine(const common *self, lk_facts **out) {
+    lk_client_options options = client_options(self);
+    lk_status status = lk_examine(self->url, &options, out);
     return status == LK_OK ? 0 : say_status(status);
 }

@@ -6,9 +6,9 @@
 #include "options.h"
 
 typedef struct {
-    char *url; /* NULL: LATCHKEY_URL, or local: */
+    const char *url; /* NULL: LATCHKEY_URL, or local: */
     const char *prefix, *tls_ca, *tls_cert, *tls_key, *tls_server_name;
-    bool help;
+    bool json; /* for those whose tables have it */
 } common;
 
 /* The end of each table of options. */
@@ -23,13 +23,14 @@ typedef struct {
         0, NULL, NULL, NULL                                                                  \
     }
 
-/* Takes an option of that part of the table. Returns 0, or the code to end with. */
-int common_taken(common *, const option *, char *value);
-
 /*
- * Opens a client. Returns 0, or the code to end with, after saying why. A password in the URL of the
+ * Takes an option of that part of the table, or --json; an option_taken. A password in the URL of the
  * command line is covered up there, where ps would show it.
  */
-int common_open(common *, lk_client **out);
+int common_taken(void *common, const option *, char *value);
+
+/* A client of that server, and what there is to know of it. 0, or the code to end with. */
+int common_open(const common *, lk_client **out);
+int common_examine(const common *, lk_facts **out);
 
 #endif

@@ -8,63 +8,45 @@
 #include "say.h"
 #include "show.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const option options[] = {
     {'j', "json", NULL, "an object for each check, one a line"},
     COMMON_OPTIONS,
 };
 
-typedef struct {
-    common common;
-    bool json;
-} wishes;
-
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
+/* What the findings are drawn from. */
+static void log_facts(const lk_facts *facts) {
+    static const char *const words[] = {[LK_UNKNOWN] = "unknown", [LK_NO] = "no", [LK_YES] = "yes"};
+    say_note("%s: %s %s, mode %s, up for %" PRId64 " s, user %s", facts->server, facts->kind,
+             facts->version, facts->mode, facts->uptime_s, facts->user);
+    say_note("replica %s, replicas %" PRId64 ", maxmemory %" PRId64 " %s, aof %s, snapshots %s",
+             words[facts->replica], facts->replicas, facts->maxmemory, facts->eviction,
+             words[facts->aof], words[facts->rdb]);
+    say_note("clock %" PRId64 " us ahead of ours, within %" PRId64 " us; round trip %" PRId64 " us",
+             facts->clock_offset_us, facts->clock_error_us, facts->round_trip_us);
+    say_note("rights missing: %zu, commands missing: %zu", facts->missing_count,
+             facts->absent_count);
 }
 
-static int examine(common *given, lk_facts **facts) {
-    lk_client_options client = {.prefix = given->prefix,
-                                .tls_ca = given->tls_ca,
-                                .tls_cert = given->tls_cert,
-                                .tls_key = given->tls_key,
-                                .tls_server_name = given->tls_server_name};
-    lk_status status = lk_examine(given->url, &client, facts);
-    free(given->url);
-    given->url = NULL;
-    return status == LK_OK ? 0 : say_status(status);
-}
+static const struct {
+    const char *word; /* also in --json */
+    colour_kind colour;
+} levels[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
+              [FINDING_NOTE] = {"note", COLOUR_YELLOW},
+              [FINDING_WRONG] = {"wrong", COLOUR_RED}};
 
-/* What a server says may be no UTF-8, and JSON must be. */
-static json_t *text(char *bytes) {
-    json_t *made = json_string(bytes);
-    for (char *c = bytes; !made && *c; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    return made ? made : json_string(bytes);
-}
-
-static int print_json(finding *found) {
-    return show_json(json_pack("{s:s,s:b,s:o,s:o}", "name", found->name, "ok",
-                               (int)(found->level != FINDING_WRONG), "text", text(found->text),
-                               "advice", text(found->advice)));
+static int print_json(const finding *found) {
+    return show_json(json_pack("{s:s,s:b,s:s,s:o,s:o}", "name", found->name, "ok",
+                               (int)(found->level != FINDING_WRONG), "level",
+                               levels[found->level].word, "text", show_text(found->text), "advice",
+                               show_text(found->advice)));
 }
 
 static void print_line(const finding *found) {
-    static const struct {
-        const char *word;
-        colour_kind colour;
-    } marks[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
-                 [FINDING_NOTE] = {"note", COLOUR_YELLOW},
-                 [FINDING_WRONG] = {"wrong", COLOUR_RED}};
-    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(marks[found->level].colour),
-           marks[found->level].word, colour(COLOUR_NONE), found->name, found->text,
+    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, levels[found->level].colour),
+           levels[found->level].word, colour(stdout, COLOUR_NONE), found->name, found->text,
            *found->advice ? "; do: " : "", found->advice);
 }
 
@@ -80,26 +62,23 @@ static int print_all(const lk_facts *facts, bool json) {
             print_line(&findings[i]);
     }
     if (code == 0 && !json)
-        printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(COLOUR_BOLD), wrong,
-               count, colour(COLOUR_NONE), facts->server);
+        printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(stdout, COLOUR_BOLD),
+               wrong, count, colour(stdout, COLOUR_NONE), facts->server);
     return code == 0 && wrong ? EXIT_FINDING : code;
 }
 
 static int run(int count, char **words) {
-    wishes wanted = {0};
+    common wanted = {0};
     lk_facts *facts;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("doctor"));
-        return 0;
-    }
+    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code == 0 && words[rest])
         code = say_usage("%s is too much; a server is given by -u", words[rest]);
     if (code == 0)
-        code = examine(&wanted.common, &facts);
+        code = common_examine(&wanted, &facts);
     if (code != 0)
         return code;
+    log_facts(facts);
     code = print_all(facts, wanted.json);
     lk_facts_free(facts);
     return code;

@@ -37,6 +37,8 @@ static int run(int count, char **words) {
         list_commands();
         return 0;
     }
+    if (count > 2)
+        return say_usage("one command at a time");
     bool of_help = strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0;
     const command *asked = command_find(of_help ? "help" : words[1]);
     if (!asked)

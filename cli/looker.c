@@ -60,8 +60,7 @@ static void *work(void *arg) {
         look seen = {0};
         seen.status = snapshot_take(self->client, self->pattern, &seen.seen);
         if (seen.status != LK_OK)
-            snprintf(seen.error, sizeof seen.error, "%s",
-                     seen.status == LK_NOMEM ? lk_status_text(LK_NOMEM) : lk_last_error());
+            snprintf(seen.error, sizeof seen.error, "%s", snapshot_error(seen.status));
         hand_over(self, seen);
     } while (rest(self));
     return NULL;

@@ -5,6 +5,7 @@
 #include "exits.h"
 #include "say.h"
 #include "show.h"
+#include "snapshot.h"
 #include "table.h"
 
 #include <stdio.h>
@@ -14,87 +15,63 @@ static const option options[] = {
     COMMON_OPTIONS,
 };
 
-typedef struct {
-    common common;
-    bool json;
-    lk_client *client;
-    table *rows;
-    size_t count;
-    int code;
-} listing;
-
-static int taken(void *arg, const option *row, char *value) {
-    listing *self = arg;
-    if (!option_is(row, "json"))
-        return common_taken(&self->common, row, value);
-    self->json = true;
-    return 0;
-}
-
-static void add_row(const listing *self, const lk_info *info) {
+static void add_row(table *rows, const lk_info *info) {
     char oldest[DURATION_SIZE];
-    table_add(self->rows, "%s", info->name);
-    table_add(self->rows, "%s",
-              info->holder_count ? show_mode(info)
-              : info->abandoned  ? "abandoned"
-                                 : "-");
-    table_add(self->rows, "%zu", info->holder_total);
-    table_add(self->rows, "%zu", info->waiter_total);
-    table_add(self->rows, "%s",
+    table_add(rows, "%s", info->name);
+    table_add(rows, "%s", show_state(info));
+    table_add(rows, "%zu", info->holder_total);
+    table_add(rows, "%zu", info->waiter_total);
+    table_add(rows, "%s",
               info->waiter_total ? duration_write(show_oldest_wait_ms(info), oldest) : "-");
 }
 
-static bool list_one(const char *name, void *arg) {
-    listing *self = arg;
-    lk_info *info;
-    lk_status status = lk_inspect(self->client, name, &info);
-    if (status != LK_OK) {
-        self->code = say_status(status);
-        return false;
-    }
-    bool is_there = info->holder_total || info->waiter_total || info->abandoned;
-    self->count += is_there; /* it may have gone since it was listed */
-    if (is_there && self->json)
-        self->code = show_json(show_summary(info));
-    else if (is_there)
-        add_row(self, info);
-    lk_info_free(info);
-    return self->code == 0 && !ferror(stdout);
-}
-
-static int list(listing *self, const char *pattern) {
+static int print_table(const snapshot *seen) {
     static const char *const headings[] = {"LOCK",     "MODE",         ">HOLDERS",
                                            ">WAITERS", ">OLDEST WAIT", NULL};
-    self->rows = table_new(headings);
-    if (!self->rows)
+    table *rows = table_new(headings);
+    if (!rows)
         return say_failure(EXIT_BROKEN, "out of memory");
-    lk_status status = lk_list(self->client, pattern, list_one, self);
-    if (self->code == 0 && status != LK_OK)
-        self->code = say_status(status);
-    if (self->code == 0 && !self->json && self->count)
-        table_print(self->rows);
-    table_free(self->rows);
-    if (self->code == 0 && pattern && !self->count)
-        self->code = say_failure(EXIT_FINDING, "no lock is called %s", pattern);
-    return self->code;
+    for (size_t i = 0; i < seen->count; i++)
+        add_row(rows, seen->locks[i]);
+    table_print(rows, stdout);
+    table_free(rows);
+    return 0;
+}
+
+static int print_objects(const snapshot *seen) {
+    int code = 0;
+    for (size_t i = 0; i < seen->count && code == 0; i++)
+        code = show_json(show_summary(seen->locks[i]));
+    return code;
+}
+
+static int list(lk_client *client, const char *pattern, bool json) {
+    snapshot *seen;
+    lk_status status = snapshot_take(client, pattern, &seen);
+    if (status != LK_OK)
+        return say_failure(exit_code_of(status), "%s", snapshot_error(status));
+    int code = 0;
+    if (seen->count)
+        code = json ? print_objects(seen) : print_table(seen);
+    else if (pattern)
+        code = say_failure(EXIT_FINDING, "no lock is called %s", pattern);
+    snapshot_free(seen);
+    return code;
 }
 
 static int run(int count, char **words) {
-    listing self = {0};
+    common wanted = {0};
+    lk_client *client;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &self, &rest);
-    if (code == 0 && self.common.help) {
-        command_help(command_find("ls"));
-        return 0;
-    }
+    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code == 0 && words[rest] && words[rest + 1])
         code = say_usage("one pattern, not %s too; quote it against the shell", words[rest + 1]);
     if (code == 0)
-        code = common_open(&self.common, &self.client);
+        code = common_open(&wanted, &client);
     if (code != 0)
         return code;
-    code = list(&self, words[rest]);
-    lk_close(self.client);
+    code = list(client, words[rest], wanted.json);
+    lk_close(client);
     return code;
 }
 

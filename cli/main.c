@@ -5,15 +5,15 @@
 #include "say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-extern const command doctor_command, server_command;
-extern const command watch_command, top_command;
-extern const command run_command, ls_command, inspect_command, release_command, bench_command,
-    help_command;
+extern const command run_command, ls_command, inspect_command, watch_command, top_command,
+    release_command, doctor_command, server_command, bench_command, help_command;
 
 /* clang-format off */
 const command *const commands[] = {
@@ -31,6 +31,16 @@ const command *const commands[] = {
 };
 /* clang-format on */
 
+/*
+ * A standard descriptor that is closed would be the next that is opened: a connection, which what we
+ * say would go into. These can be neither read nor written, and a child finds them closed as we did.
+ */
+static void keep_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 /* Who reads our output may leave before its end: that is no failure of ours to talk about. */
 static int flush(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -41,6 +51,7 @@ static int flush(int code) {
 }
 
 int main(int count, char **words) {
+    keep_standard_descriptors();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* for numbers that programs read */
     if (count < 2) {
@@ -58,5 +69,8 @@ int main(int count, char **words) {
     if (!found->keeps_signals)
         signal(SIGPIPE, SIG_IGN);
     say_as(found == &help_command ? NULL : found->name);
-    return flush(found->run(asks ? 1 : count - 1, words + 1));
+    int code = found->run(asks ? 1 : count - 1, words + 1);
+    if (code == CODE_HELP)
+        command_help(found);
+    return flush(code == CODE_HELP ? 0 : code);
 }

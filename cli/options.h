@@ -21,6 +21,9 @@ typedef struct {
  */
 typedef int option_taken(void *arg, const option *, char *value);
 
+/* A code to end with that is none: main() prints the help in its place. */
+enum { CODE_HELP = -1 };
+
 /*
  * Parses the options in words[1] and on. `stop`: what comes after the first word that is no option is
  * not ours (run). *rest becomes the index of the first other word. Returns 0, or the code to end

@@ -53,10 +53,6 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("release"));
-        return 0;
-    }
     if (code == 0 && (!words[rest] || words[rest + 1]))
         code = say_usage(words[rest] ? "one lock at a time" : "which lock?");
     if (code == 0 && !wanted.yes)

@@ -251,10 +251,6 @@ static int begin(int count, char **words) {
     char *shell[4];
     int rest;
     int code = options_parse(options, true, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("run"));
-        return 0;
-    }
     if (code == 0)
         code = read_words(&wanted, words + rest, &self, shell);
     if (code == 0)

@@ -2,6 +2,7 @@
 #include "say.h"
 
 #include "exits.h"
+#include "secret.h"
 #include "table.h"
 
 #include <stdarg.h>
@@ -21,7 +22,8 @@ static void put_line(const char *format, va_list arguments, const char *tail) {
     int length = snprintf(line, sizeof line, who ? "latchkey %s: " : "latchkey: ", who);
     int more = vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     length += more;
-    text_tame(line); /* a name may have a line's end in it */
+    text_tame(line);         /* a name may have a line's end in it */
+    secret_cover(line, " "); /* a URL may stand where none belongs */
     if (length < (int)sizeof line)
         length += snprintf(line + length, sizeof line - (size_t)length, "%s\n", tail);
     if (length >= (int)sizeof line) {

@@ -4,6 +4,7 @@
 #include "exits.h"
 #include "say.h"
 #include "show.h"
+#include "snapshot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,37 +18,29 @@ static const option options[] = {
     {0, NULL, NULL, NULL},
 };
 
-static char local_url[] = "local:";
-
-typedef struct {
-    common common;
-    bool json;
-} wishes;
-
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
-    if (!option_is(row, "json"))
-        return common_taken(&wanted->common, row, value);
-    wanted->json = true;
-    return 0;
+/* Each of these returns 0 or the code to end with, after saying why. */
+static int ask_where(lk_local_info **out) {
+    lk_status status = lk_local_status(out);
+    return status == LK_OK ? 0 : say_status(status);
 }
 
 /* ------------------------------------------------------------------------------ status */
 
-static bool count_one(const char *name, void *arg) {
-    (void)name;
-    ++*(size_t *)arg;
-    return true;
-}
-
-static lk_status count_locks(const lk_client_options *client_options, size_t *count) {
+static int count_locks(const common *wanted, size_t *count) {
     lk_client *client;
-    lk_status status = lk_open(local_url, client_options, &client);
+    snapshot *seen;
+    int code = common_open(wanted, &client);
+    if (code != 0)
+        return code;
+    lk_status status = snapshot_take(client, NULL, &seen);
     if (status != LK_OK)
-        return status;
-    status = lk_list(client, NULL, count_one, count);
+        code = say_failure(exit_code_of(status), "%s", snapshot_error(status));
+    if (status == LK_OK) {
+        *count = seen->count;
+        snapshot_free(seen);
+    }
     lk_close(client);
-    return status;
+    return code;
 }
 
 static const char *since_text(const lk_facts *facts, char *buffer, size_t size) {
@@ -64,10 +57,10 @@ static int print_running(const lk_local_info *info, const lk_facts *facts, size_
     char since[40];
     since_text(facts, since, sizeof since);
     if (json)
-        return show_json(json_pack("{s:b,s:s,s:s,s:I,s:s,s:s,s:s,s:I,s:I}", "running", 1, "folder",
-                                   info->folder, "socket", info->socket, "pid",
-                                   (json_int_t)info->pid, "kind", facts->kind, "version",
-                                   facts->version, "since", since, "uptime_s",
+        return show_json(json_pack("{s:b,s:o,s:o,s:I,s:o,s:o,s:s,s:I,s:I}", "running", 1, "folder",
+                                   show_text(info->folder), "socket", show_text(info->socket),
+                                   "pid", (json_int_t)info->pid, "kind", show_text(facts->kind),
+                                   "version", show_text(facts->version), "since", since, "uptime_s",
                                    (json_int_t)facts->uptime_s, "locks", (json_int_t)locks));
     printf("folder   %s\nsocket   %s\npid      %lld\nversion  %s %s\nsince    %s\nlocks    %zu\n",
            info->folder, info->socket, (long long)info->pid, facts->kind, facts->version, since,
@@ -75,17 +68,15 @@ static int print_running(const lk_local_info *info, const lk_facts *facts, size_
     return 0;
 }
 
-static int show_running(const lk_local_info *info, const wishes *wanted) {
-    lk_client_options client_options = {.prefix = wanted->common.prefix,
-                                        .log = says_notes() ? say_log : NULL};
+static int show_running(const lk_local_info *info, const common *wanted) {
     lk_facts *facts;
     size_t locks = 0;
-    lk_status status = lk_examine(local_url, &client_options, &facts);
-    if (status != LK_OK)
-        return say_status(status);
-    status = count_locks(&client_options, &locks);
-    int code =
-        status == LK_OK ? print_running(info, facts, locks, wanted->json) : say_status(status);
+    int code = common_examine(wanted, &facts);
+    if (code != 0)
+        return code;
+    code = count_locks(wanted, &locks);
+    if (code == 0)
+        code = print_running(info, facts, locks, wanted->json);
     lk_facts_free(facts);
     return code;
 }
@@ -93,37 +84,34 @@ static int show_running(const lk_local_info *info, const wishes *wanted) {
 static int show_none(const lk_local_info *info, bool json) {
     int code = 0;
     if (json)
-        code = show_json(json_pack("{s:b,s:s,s:s}", "running", 0, "folder", info->folder, "socket",
-                                   info->socket));
+        code = show_json(json_pack("{s:b,s:o,s:o}", "running", 0, "folder", show_text(info->folder),
+                                   "socket", show_text(info->socket)));
     else
         printf("folder   %s\nno private server runs; the next use of local: starts it\n",
                info->folder);
     return code ? code : EXIT_FINDING;
 }
 
-static int show_status(const wishes *wanted) {
+static int show_status(const common *wanted) {
     lk_local_info *info;
-    lk_status status = lk_local_status(&info);
-    if (status != LK_OK)
-        return say_status(status);
-    int code = info->running ? show_running(info, wanted) : show_none(info, wanted->json);
+    int code = ask_where(&info);
+    if (code != 0)
+        return code;
+    code = info->running ? show_running(info, wanted) : show_none(info, wanted->json);
     lk_local_info_free(info);
     return code;
 }
 
 /* ------------------------------------------------------------------------------ start, stop */
 
-static int start(const wishes *wanted) {
-    lk_client_options client_options = {.prefix = wanted->common.prefix,
-                                        .log = says_notes() ? say_log : NULL};
+static int start(const common *wanted) {
     lk_local_info *before = NULL, *now = NULL;
     lk_client *client = NULL;
-    lk_status status = lk_local_status(&before);
-    if (status == LK_OK)
-        status = lk_open(local_url, &client_options, &client);
-    if (status == LK_OK)
-        status = lk_local_status(&now);
-    int code = status == LK_OK ? 0 : say_status(status);
+    int code = ask_where(&before);
+    if (code == 0)
+        code = common_open(wanted, &client);
+    if (code == 0)
+        code = ask_where(&now);
     if (code == 0)
         printf("the private server %s in %s (pid %lld)\n",
                before->running ? "ran already" : "was started", now->folder, (long long)now->pid);
@@ -133,15 +121,15 @@ static int start(const wishes *wanted) {
     return code;
 }
 
-static int stop(const wishes *wanted) {
+static int stop(const common *wanted) {
     lk_local_info *info;
     bool ran;
     (void)wanted;
-    lk_status status = lk_local_status(&info);
-    if (status != LK_OK)
-        return say_status(status);
-    status = lk_local_stop(&ran);
-    int code = status == LK_OK ? 0 : say_status(status);
+    int code = ask_where(&info);
+    if (code != 0)
+        return code;
+    lk_status status = lk_local_stop(&ran);
+    code = status == LK_OK ? 0 : say_status(status);
     if (code == 0)
         printf(ran ? "the private server in %s has ended\n" : "no private server runs in %s\n",
                info->folder);
@@ -151,19 +139,15 @@ static int stop(const wishes *wanted) {
 
 static const struct {
     const char *word;
-    int (*act)(const wishes *);
+    int (*act)(const common *);
 } acts[] = {{"start", start}, {"stop", stop}, {"status", show_status}};
 
 static int run(int count, char **words) {
-    wishes wanted = {0};
+    common wanted = {.url = "local:"};
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code != 0)
         return code;
-    if (wanted.common.help) {
-        command_help(command_find("server"));
-        return 0;
-    }
     if (!words[rest] || words[rest + 1])
         return say_usage(words[rest] ? "one thing at a time" : "start, stop or status?");
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)

@@ -10,11 +10,27 @@
 
 const char *show_mode(const lk_info *info) {
     if (!info->holder_count)
-        return "-";
+        return "none";
     for (size_t i = 0; i < info->holder_count; i++)
         if (info->holders[i].writes)
             return "write";
     return "read";
+}
+
+const char *show_state(const lk_info *info) {
+    return info->holder_count ? show_mode(info) : info->abandoned ? "abandoned" : "-";
+}
+
+const char *show_policy(const lk_info *info) {
+    static const char *const names[] = {[LK_FAIR] = "fair",
+                                        [LK_PHASE_FAIR] = "phase-fair",
+                                        [LK_PREFER_WRITER] = "prefer-writer",
+                                        [LK_PREFER_READER] = "prefer-reader"};
+    return names[info->policy];
+}
+
+const char *show_wish(const lk_waiter_info *waiter) {
+    return waiter->upgrade ? "upgrade" : waiter->mode == LK_WRITE ? "write" : "read";
 }
 
 int64_t show_oldest_wait_ms(const lk_info *info) {
@@ -25,45 +41,40 @@ int64_t show_oldest_wait_ms(const lk_info *info) {
     return oldest_ms;
 }
 
-/* Names may be any bytes, JSON may not: others are shown as '?'. */
-static json_t *text(const char *bytes) {
-    char tamed[1100];
+json_t *show_text(const char *bytes) {
     json_t *made = json_string(bytes);
-    if (made)
-        return made;
-    snprintf(tamed, sizeof tamed, "%s", bytes);
-    for (char *c = tamed; *c; c++)
+    char *tamed = made ? NULL : strdup(bytes);
+    for (char *c = tamed; c && *c; c++)
         if ((unsigned char)*c >= 0x80)
             *c = '?';
-    return json_string(tamed);
+    if (tamed)
+        made = json_string(tamed);
+    free(tamed);
+    return made;
 }
 
 json_t *show_summary(const lk_info *info) {
-    static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader"};
-    return json_pack("{s:o,s:s,s:s,s:I,s:b,s:I,s:I,s:I}", "name", text(info->name), "mode",
-                     info->holder_count ? show_mode(info) : "none", "policy",
-                     policies[info->policy], "fence", (json_int_t)info->fence, "abandoned",
-                     (int)info->abandoned, "holders", (json_int_t)info->holder_total, "waiters",
-                     (json_int_t)info->waiter_total, "oldest_wait_ms",
+    return json_pack("{s:o,s:s,s:s,s:I,s:b,s:I,s:I,s:I}", "name", show_text(info->name), "mode",
+                     show_mode(info), "policy", show_policy(info), "fence", (json_int_t)info->fence,
+                     "abandoned", (int)info->abandoned, "holders", (json_int_t)info->holder_total,
+                     "waiters", (json_int_t)info->waiter_total, "oldest_wait_ms",
                      (json_int_t)show_oldest_wait_ms(info));
 }
 
 static json_t *holder(const lk_holder_info *one) {
-    return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s}", "owner", text(one->owner),
-                     "group", text(one->group), "app", text(one->app), "host", text(one->host),
-                     "pid", (json_int_t)one->pid, "reads", (json_int_t)one->reads, "writes",
-                     (json_int_t)one->writes, "held_ms", (json_int_t)one->held_ms, "left_ms",
-                     (json_int_t)one->left_ms, "fence", (json_int_t)one->fence, "provisional",
-                     (int)one->provisional, "handle", one->handle);
+    return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s}", "owner",
+                     show_text(one->owner), "group", show_text(one->group), "app",
+                     show_text(one->app), "host", show_text(one->host), "pid", (json_int_t)one->pid,
+                     "reads", (json_int_t)one->reads, "writes", (json_int_t)one->writes, "held_ms",
+                     (json_int_t)one->held_ms, "left_ms", (json_int_t)one->left_ms, "fence",
+                     (json_int_t)one->fence, "provisional", (int)one->provisional, "handle",
+                     one->handle);
 }
 
 static json_t *waiter(const lk_waiter_info *one) {
-    return json_pack("{s:o,s:o,s:o,s:o,s:I,s:s,s:I,s:I,s:s}", "owner", text(one->owner), "group",
-                     text(one->group), "app", text(one->app), "host", text(one->host), "pid",
-                     (json_int_t)one->pid, "mode",
-                     one->upgrade            ? "upgrade"
-                     : one->mode == LK_WRITE ? "write"
-                                             : "read",
+    return json_pack("{s:o,s:o,s:o,s:o,s:I,s:s,s:I,s:I,s:s}", "owner", show_text(one->owner),
+                     "group", show_text(one->group), "app", show_text(one->app), "host",
+                     show_text(one->host), "pid", (json_int_t)one->pid, "mode", show_wish(one),
                      "waited_ms", (json_int_t)one->waited_ms, "left_ms", (json_int_t)one->left_ms,
                      "handle", one->handle);
 }

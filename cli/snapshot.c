@@ -33,16 +33,16 @@ static bool take_one(const char *name, void *arg) {
         return false;
     }
     self->status = lk_inspect(self->client, name, &info);
-    if (self->status == LK_INVALID) { /* its key holds something else by now: it is no lock */
+    if (self->status == LK_INVALID) { /* its key holds something else: it is no lock */
         self->status = LK_OK;
         return true;
     }
     if (self->status != LK_OK)
         return false;
-    if (info->holder_total || info->waiter_total || info->abandoned)
-        self->made->locks[self->made->count++] = info;
-    else
+    if (snapshot_is_free(info)) /* it has gone since it was listed */
         lk_info_free(info);
+    else
+        self->made->locks[self->made->count++] = info;
     return true;
 }
 
@@ -60,6 +60,14 @@ lk_status snapshot_take(lk_client *client, const char *pattern, snapshot **out) 
     self.made->taken_ms = moment_ms();
     *out = self.made;
     return LK_OK;
+}
+
+const char *snapshot_error(lk_status status) {
+    return status == LK_NOMEM ? lk_status_text(LK_NOMEM) : lk_last_error();
+}
+
+bool snapshot_is_free(const lk_info *info) {
+    return !info->holder_total && !info->waiter_total && !info->abandoned;
 }
 
 void snapshot_free(snapshot *self) {

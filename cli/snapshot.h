@@ -18,6 +18,12 @@ typedef struct {
 lk_status snapshot_take(lk_client *, const char *pattern, snapshot **out);
 void snapshot_free(snapshot *);
 
+/* The sentence of one that failed, for the thread that took it, at once. */
+const char *snapshot_error(lk_status);
+
+/* Nobody holds it, waits for it or left it abandoned: as if there were no such lock. */
+bool snapshot_is_free(const lk_info *);
+
 /* NULL: nobody uses it. */
 const lk_info *snapshot_find(const snapshot *, const char *name);
 

@@ -37,13 +37,24 @@ void table_free(table *self) {
     free(self);
 }
 
-/* Above ASCII, U+0080 to U+009F are orders too: C2 80 to C2 9F in UTF-8. */
+/* How many bytes a character of UTF-8 has; 0: it is none. */
+static size_t utf8_length(const unsigned char *c) {
+    size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < length; i++)
+        if (c[i] < 0x80 || c[i] > 0xbf)
+            return 0;
+    return *c > 0xf4 ? 0 : length;
+}
+
+/* Above ASCII, U+0080 to U+009F are orders too; what is no UTF-8 may be one elsewhere. */
 void text_tame(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        if (*c < ' ' || *c == 0x7f)
-            *c = '?';
-        else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-            c[0] = c[1] = '?';
+    unsigned char *c = (unsigned char *)text;
+    while (*c) {
+        size_t length = utf8_length(c);
+        bool is_order = *c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] <= 0x9f);
+        if (length == 0 || is_order)
+            memset(c, '?', length ? length : 1);
+        c += length ? length : 1;
     }
 }
 
@@ -92,21 +103,22 @@ static const char *heading(const table *self, size_t column) {
     return self->headings[column] + is_number(self, column);
 }
 
-static void print_padding(size_t width) {
-    printf("%*s", (int)width, "");
+static void print_padding(size_t width, FILE *out) {
+    fprintf(out, "%*s", (int)width, "");
 }
 
-static void print_cell(const table *self, size_t column, const char *text, size_t width) {
+static void print_cell(const table *self, size_t column, const char *text, size_t width,
+                       FILE *out) {
     size_t padding = width - text_width(text);
     bool last = column + 1 == self->columns;
     if (is_number(self, column))
-        print_padding(padding);
-    fputs(text, stdout);
+        print_padding(padding, out);
+    fputs(text, out);
     if (!last)
-        print_padding((is_number(self, column) ? 0 : padding) + GAP);
+        print_padding((is_number(self, column) ? 0 : padding) + GAP, out);
 }
 
-void table_print(const table *self) {
+void table_print(const table *self, FILE *out) {
     size_t widths[COLUMNS_MOST];
     for (size_t c = 0; c < self->columns; c++) {
         widths[c] = text_width(heading(self, c));
@@ -114,13 +126,13 @@ void table_print(const table *self) {
             if (text_width(self->cells[i]) > widths[c])
                 widths[c] = text_width(self->cells[i]);
     }
-    fputs(colour(COLOUR_BOLD), stdout);
+    fputs(colour(out, COLOUR_BOLD), out);
     for (size_t c = 0; c < self->columns; c++)
-        print_cell(self, c, heading(self, c), widths[c]);
-    printf("%s\n", colour(COLOUR_NONE));
+        print_cell(self, c, heading(self, c), widths[c], out);
+    fprintf(out, "%s\n", colour(out, COLOUR_NONE));
     for (size_t i = 0; i < self->count; i++) {
-        print_cell(self, i % self->columns, self->cells[i], widths[i % self->columns]);
+        print_cell(self, i % self->columns, self->cells[i], widths[i % self->columns], out);
         if (i % self->columns == self->columns - 1)
-            putchar('\n');
+            fputc('\n', out);
     }
 }

@@ -112,10 +112,6 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, taken, &wanted, &rest);
-    if (code == 0 && wanted.common.help) {
-        command_help(command_find("top"));
-        return 0;
-    }
     if (code == 0 && words[rest])
         code = say_usage("what is %s? Names are filtered with /, on the screen", words[rest]);
     if (code == 0 && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))

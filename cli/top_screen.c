@@ -71,6 +71,8 @@ static void put(int y, int x, int width, bool right, const char *text) {
     int used = 0;
     while (kept < count && used + wcwidth(wide[kept]) <= width)
         used += wcwidth(wide[kept++]);
+    while (kept < count && kept > 0 && wcwidth(wide[kept - 1]) == 0)
+        kept--; /* what goes onto the character before it has no column to give */
     if (kept < count && kept > 0) {
         used += 1 - wcwidth(wide[kept - 1]);
         wide[kept - 1] = L'~';
@@ -123,9 +125,7 @@ static void put_row(int y, const top_row *row) {
     snprintf(waiters, sizeof waiters, "%zu", info->waiter_total);
     snprintf(grants, sizeof grants, "%.1f", row->grants);
     cells texts = {.name = info->name,
-                   .mode = info->holder_count ? show_mode(info)
-                           : info->abandoned  ? "abandoned"
-                                              : "-",
+                   .mode = show_state(info),
                    .holders = holders,
                    .waiters = waiters,
                    .grants = grants,

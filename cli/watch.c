@@ -23,7 +23,6 @@ static const option options[] = {
 
 typedef struct {
     common common;
-    bool json;
     int64_t interval_ms;
     looker *looker;
     snapshot *before; /* NULL until the first look */
@@ -32,18 +31,14 @@ typedef struct {
 
 static int taken(void *arg, const option *row, char *value) {
     watching *self = arg;
-    if (option_is(row, "json"))
-        self->json = true;
-    else if (option_is(row, "interval"))
+    if (option_is(row, "interval"))
         return looker_interval(value, &self->interval_ms);
-    else
-        return common_taken(&self->common, row, value);
-    return 0;
+    return common_taken(&self->common, row, value);
 }
 
 static void print(const watch_event *event, void *arg) {
     const watching *self = arg;
-    if (self->json)
+    if (self->common.json)
         watch_print_json(event);
     else
         watch_print_line(event);
@@ -114,10 +109,6 @@ static int run(int count, char **words) {
     lk_client *client;
     int rest;
     int code = options_parse(options, false, count, words, taken, &self, &rest);
-    if (code == 0 && self.common.help) {
-        command_help(command_find("watch"));
-        return 0;
-    }
     if (code == 0 && words[rest] && words[rest + 1])
         code = say_usage("one pattern, not %s too; quote it against the shell", words[rest + 1]);
     if (code == 0)

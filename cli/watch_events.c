@@ -1,6 +1,8 @@
 /* See watch_events.h. */
 #include "watch_events.h"
 
+#include "show.h"
+
 #include <string.h>
 
 enum { ROUNDING_US = 1000 }; /* ages are whole milliseconds, rounded down */
@@ -68,9 +70,7 @@ static void tell_waiter(change *self, event_kind kind, const lk_waiter_info *one
                          .app = one->app,
                          .host = one->host,
                          .pid = one->pid,
-                         .mode = one->upgrade            ? "upgrade"
-                                 : one->mode == LK_WRITE ? "write"
-                                                         : "read",
+                         .mode = show_wish(one),
                          .held_ms = -1,
                          .waited_ms = waited_ms};
     self->each(&event, self->arg);

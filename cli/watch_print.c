@@ -81,8 +81,8 @@ void watch_print_line(const watch_event *event) {
     if (event->lock)
         print_lock(event->lock);
     bool coloured = kinds[event->kind].colour != COLOUR_NONE;
-    printf("%s%-10s%s  ", coloured ? colour(kinds[event->kind].colour) : "",
-           kinds[event->kind].name, coloured ? colour(COLOUR_NONE) : "");
+    printf("%s%-10s%s  ", coloured ? colour(stdout, kinds[event->kind].colour) : "",
+           kinds[event->kind].name, coloured ? colour(stdout, COLOUR_NONE) : "");
     if (event->app) {
         print_who(event);
         print_times(event);
@@ -100,18 +100,8 @@ void watch_print_line(const watch_event *event) {
 
 /* ------------------------------------------------------------------------------ --json */
 
-/* Names may be any bytes, JSON may not: others are shown as '?', as in `ls --json`. */
 static void set_text(json_t *object, const char *name, const char *bytes) {
-    char tamed[LINE_SIZE];
-    json_t *made = json_string(bytes);
-    if (!made) {
-        snprintf(tamed, sizeof tamed, "%s", bytes);
-        for (char *c = tamed; *c; c++)
-            if ((unsigned char)*c >= 0x80)
-                *c = '?';
-        made = json_string(tamed);
-    }
-    json_object_set_new(object, name, made);
+    json_object_set_new(object, name, show_text(bytes));
 }
 
 static void set_number(json_t *object, const char *name, int64_t number) {

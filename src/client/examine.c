@@ -261,6 +261,10 @@ static lk_status examine_at(examination *self, const lki_endpoint *endpoint,
     take_text(endpoint->shown, self->server, sizeof self->server);
     take_text(endpoint->user, self->user, sizeof self->user);
     lk_status status = lki_greet_login(&talk, endpoint, error);
+    if (status == LK_OK && (status = lki_greet_select(&talk, endpoint, error)) == LK_DENIED) {
+        lki_rights_lack(&self->rights, "+select"); /* whoever is not let in at all hears so next */
+        status = LK_OK;
+    }
     if (status == LK_OK)
         status = ask_all(self, &talk, error);
     if (status == LK_OK)

@@ -49,7 +49,7 @@ static const struct {
     {"subscribe", {"SUBSCRIBE", "$c"}}, /* the last: what comes behind it is refused */
 };
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
-static_assert(ATTEMPTS + 2 <= LKI_RIGHTS_MOST, "each right, keys and channels");
+static_assert(ATTEMPTS + 3 <= LKI_RIGHTS_MOST, "each right, keys, channels, and SELECT");
 
 static void add_attempt(lki_bytes *out, size_t attempt, const char *key, const char *channel) {
     const char *const *words = attempts[attempt].words;
@@ -71,6 +71,10 @@ static void add_once(char list[][LKI_RIGHT_SIZE], size_t *count, const char *tex
     ++*count;
 }
 
+void lki_rights_lack(lki_rights *rights, const char *right) {
+    add_once(rights->missing, &rights->missing_count, right);
+}
+
 static bool is_about_channels(size_t attempt) {
     const char *word = attempts[attempt].words[1];
     return word && strcmp(word, "$c") == 0;
@@ -89,7 +93,7 @@ static void judge(size_t attempt, const char *refusal, const char *prefix, lki_r
         snprintf(text, sizeof text, "+%s", attempts[attempt].right);
     else
         snprintf(text, sizeof text, "%c%s:*", is_about_channels(attempt) ? '&' : '~', prefix);
-    add_once(rights->missing, &rights->missing_count, text);
+    lki_rights_lack(rights, text);
 }
 
 lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights, lki_error *error) {

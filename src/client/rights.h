@@ -18,6 +18,8 @@ typedef struct {
     size_t absent_count;
 } lki_rights;
 
+void lki_rights_lack(lki_rights *, const char *right); /* adds to the missing ones */
+
 /* The connection is of no use for commands afterwards: it has subscribed. */
 lk_status lki_rights_try(lki_talk *, const char *prefix, lki_rights *, lki_error *);
 

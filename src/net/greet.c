@@ -72,13 +72,18 @@ lk_status lki_greet_login(lki_talk *talk, const lki_endpoint *endpoint, lki_erro
         status = demand(talk, "user or password", &command, refused_with_secret, error);
         explicit_bzero(command.data, command.length);
     }
-    if (status == LK_OK && endpoint->db) {
-        lki_bytes_cut(&command, 0);
-        lki_resp_command(&command, 2);
-        lki_resp_text(&command, "SELECT");
-        lki_resp_number(&command, endpoint->db);
-        status = demand(talk, "db", &command, refused, error);
-    }
+    lki_bytes_free(&command);
+    return status;
+}
+
+lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_error *error) {
+    if (!endpoint->db)
+        return LK_OK;
+    lki_bytes command = {0};
+    lki_resp_command(&command, 2);
+    lki_resp_text(&command, "SELECT");
+    lki_resp_number(&command, endpoint->db);
+    lk_status status = demand(talk, "db", &command, refused, error);
     lki_bytes_free(&command);
     return status;
 }
@@ -232,6 +237,8 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
     if (!talk.reader)
         return lki_error_no_memory(error);
     lk_status status = lki_greet_login(&talk, greeting->endpoint, error);
+    if (status == LK_OK)
+        status = lki_greet_select(&talk, greeting->endpoint, error);
     if (status == LK_OK)
         status = introduce(&talk, greeting->name, &identity, error);
     if (status == LK_OK)

@@ -32,7 +32,8 @@ typedef struct {
  */
 lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);
 
-/* AUTH and SELECT alone, for who wants to look at a server that may not be able to serve. */
+/* AUTH, and SELECT, for who wants to look at a server that may not be able to serve. */
 lk_status lki_greet_login(lki_talk *, const lki_endpoint *, lki_error *);
+lk_status lki_greet_select(lki_talk *, const lki_endpoint *, lki_error *);
 
 #endif

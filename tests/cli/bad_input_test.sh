@@ -41,19 +41,21 @@ test_commands_that_are_not_there_are_64() {
     done
     expect_refusal 64 "$latchkey"
     expect_refusal 64 "$latchkey" help no-such
+    expect_refusal 64 "$latchkey" help run ls
 }
 
 test_options_that_are_not_there_are_64_and_named() {
     local command
-    for command in run ls inspect release; do
+    for command in run ls inspect watch top release doctor server bench; do
         expect_refusal 64 "$latchkey" "$command" --no-such
+        [ "$command" = server ] || expect_refusal 64 "$latchkey" "$command" -u local: --no-such
         expect_said "latchkey $command: there is no option --no-such;"
         expect_refusal 64 "$latchkey" "$command" -Z
         expect_said "there is no option -Z;"
         expect_refusal 64 "$latchkey" "$command" --verbose -Zq
         expect_said "there is no option -Z;"
-        expect_refusal 64 "$latchkey" "$command" --tls
-        expect_said "there is no option --tls;"
+        expect_refusal 64 "$latchkey" "$command" --tl
+        expect_said "there is no option --tl;"
         expect_refusal 64 "$latchkey" "$command" $'--no\nsuch'
     done
     expect_refusal 64 "$latchkey" ls --json -jZ
@@ -145,9 +147,26 @@ test_urls_that_cannot_be_are_64_and_keep_their_secret() {
     expect_refusal 64 "$latchkey" ls --verbose="redis://:$secret@host"
 }
 
+test_a_url_where_none_belongs_keeps_its_secret() {
+    local words url
+    for url in "redis://user:$secret@host" "redis://:$secret/with/slashes@host/1"; do
+        for words in "" "help" "doctor" "top" "bench" "server" "ls a" "watch a"; do
+            # shellcheck disable=SC2086
+            expect_refusal 64 "$latchkey" $words "$url"
+        done
+        expect_refusal 1 "$latchkey" ls "$url"
+        expect_refusal 64 "$latchkey" ls --no-such="$url"
+        expect_refusal 64 "$latchkey" watch --interval "$url"
+        expect_refusal 64 "$latchkey" run -w "$url" a true
+    done
+    expect_refusal 64 "$latchkey" doctor "redis://user:$secret@host"
+    expect_said "redis://user:xxxx"
+}
+
 test_a_server_that_cannot_be_reached_is_69() {
     local words
-    for words in "run a true" "run -n a true" "ls" "inspect a" "release --yes a"; do
+    for words in "run a true" "run -n a true" "ls" "inspect a" "release --yes a" "watch" "doctor" \
+        "doctor --json" "bench -t 10ms"; do
         # shellcheck disable=SC2086
         expect_refusal 69 env LATCHKEY_URL=unix:///no/such/socket "$latchkey" $words
         expect_said /no/such/socket
@@ -166,7 +185,8 @@ test_a_wrong_password_is_77() {
     write_guarded_configuration
     start_guarded_server
     local words
-    for words in "run a true" "run -n a true" "ls" "inspect a" "release --yes a"; do
+    for words in "run a true" "run -n a true" "ls" "inspect a" "release --yes a" "watch" "doctor" \
+        "doctor --json" "bench -t 10ms"; do
         # shellcheck disable=SC2086
         expect_refusal 77 env LATCHKEY_URL="unix://$PWD/guarded" "$latchkey" $words
         # shellcheck disable=SC2086
@@ -184,7 +204,7 @@ test_a_secret_is_told_to_nobody() {
     start_guarded_server
     local form words run
     for words in "run --verbose a true" "run --verbose -s a true" "ls --verbose" "ls --verbose -j" \
-        "inspect --verbose a" "inspect --verbose -j a"; do
+        "inspect --verbose a" "inspect --verbose -j a" "bench --verbose -t 10ms"; do
         # shellcheck disable=SC2086
         expect_exit 0 env LATCHKEY_URL="$guarded" "$latchkey" $words
         expect_no_secret
@@ -193,6 +213,12 @@ test_a_secret_is_told_to_nobody() {
             expect_exit 0 "$latchkey" ${words/--verbose/--verbose $form}
             expect_no_secret
         done
+    done
+    for words in "doctor --verbose" "doctor --verbose --json"; do
+        # shellcheck disable=SC2086
+        expect_exit 1 env LATCHKEY_URL="$guarded" "$latchkey" $words
+        expect_printed replicas
+        expect_no_secret
     done
     # The holder's command line, the waiter's, and what their logs say.
     mkfifo stop
@@ -264,7 +290,8 @@ test_a_reader_who_leaves_is_no_failure_to_talk_about() {
 test_output_that_cannot_be_written_is_70() {
     crowd 1
     local words
-    for words in "ls" "ls --json" "inspect a" "help" "--version"; do
+    for words in "ls" "ls --json" "inspect a" "help" "--version" "doctor" "doctor --json" "server status" \
+        "server status --json" "watch" "watch --json" "bench -t 10ms" "bench -t 10ms --json"; do
         # shellcheck disable=SC2086
         "$latchkey" $words >/dev/full 2>said
         check [ $? -eq 70 ]
@@ -283,6 +310,14 @@ test_nobody_to_hear_it_changes_no_code() {
     check [ $? -eq 0 ]
     "$latchkey" ls -u unix:///no/such/socket 2>/dev/full
     check [ $? -eq 69 ]
+}
+
+# Or a connection would take its place, and the server hear what is said and printed.
+test_a_descriptor_that_is_closed_stays_useless() {
+    begin "$latchkey" run a sh -c '[ -e /proc/$$/fd/1 ] || [ -e /proc/$$/fd/2 ] || : >closed
+        exec sleep 60' >&- 2>&-
+    eventually test -e closed
+    check [ "$(readlink "/proc/$begun/fd/1" "/proc/$begun/fd/2")" = $'/dev/null\n/dev/null' ]
 }
 
 run_tests

@@ -1,5 +1,6 @@
 # `latchkey bench`: figures of every workload, and nothing left.
-# shellcheck shell=bash
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 test_every_workload_has_a_row_and_leaves_nothing() {
@@ -22,6 +23,38 @@ test_json_has_an_object_for_each_workload() {
         grep -q "^{\"workload\":\"$name\",\"operations\":[1-9].*\"p50_us\":.*\"round_trips\":.*}$" printed ||
             fail "no object of $name in: $(cat printed)"
     done
+}
+
+test_a_signal_ends_it_and_leaves_nothing() {
+    local name code
+    for name in INT TERM; do
+        begin "$latchkey" bench -t 2s >printed # the first workload takes no lock
+        eventually "$latchkey" ls 'latchkey-bench:*'
+        kill -s "$name" "$begun"
+        code=$((128 + $(kill -l "$name")))
+        ends_with "$code" "$begun"
+        expect_exit 0 "$latchkey" ls
+        [ ! -s printed ] || fail "something is left: $(cat printed)"
+    done
+}
+
+test_a_signal_ends_it_while_somebody_else_has_the_lock() {
+    begin "$latchkey" run latchkey-bench:0 sleep 60
+    eventually "$latchkey" ls 'latchkey-bench:0'
+    begin "$latchkey" bench -t 10ms
+    eventually sh -c "'$latchkey' inspect latchkey-bench:0 | grep -q '1 wait'"
+    kill "$begun"
+    ends_with 143 "$begun"
+}
+
+test_it_ends_when_nobody_reads() {
+    mkfifo pipe
+    "$latchkey" bench -t 100ms -j >pipe 2>said &
+    head -n 1 <pipe >first
+    wait $!
+    check [ $? -eq 141 ]
+    [ ! -s said ] || fail "it said $(cat said)"
+    grep -q round-trip first || fail "no first line: $(cat first)"
 }
 
 test_what_cannot_be_understood_is_64() {

@@ -1,5 +1,6 @@
 # What `latchkey doctor` finds, on servers that were made so.
-# shellcheck shell=bash
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 guarantees=$(realpath "${BASH_SOURCE%/*}/../../docs/GUARANTEES.md")
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -274,7 +275,47 @@ test_json_has_an_object_for_each_check() {
         fail "$(cat printed)"
     check [ "$(jq -r 'select(.ok | not).name' printed | sort | tr '\n' ' ')" = \
         "persistence replicas " ]
+    check [ "$(jq -r 'select(.ok != (.level != "wrong")).name' printed)" = "" ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,level,text,advice ]
     check [ "$(jq -r 'select((.ok | not) and .advice == "").name' printed)" = "" ]
+}
+
+test_verbose_logs_what_the_server_told_and_no_secret() {
+    start_server locked --requirepass s3cr3t
+    expect_exit 1 "$latchkey" doctor --verbose -u "unix://:s3cr3t@$sockets/locked"
+    expect_said "unix://$sockets/locked: "
+    expect_said "replicas 0, maxmemory 0 noeviction, aof no, snapshots no"
+    expect_said "round trip "
+    check [ "$(grep -vc '^latchkey doctor: ' said)" -eq 0 ]
+    ! grep -q s3cr3t said printed || fail "the password is in: $(cat said printed)"
+}
+
+test_a_db_that_may_not_be_selected_is_a_right_that_is_missing() {
+    start_pair
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -select >/dev/null
+    expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m?db=1"
+    expect_only rights
+    expect_printed "ACL SETUSER app +select"
+}
+
+# All at once, and each of them is told.
+test_what_is_wrong_does_not_hide_what_else_is() {
+    start_pair
+    start_server alone --maxmemory-policy allkeys-lru
+    ask alone ACL SETUSER app on '>pw' '~other:*' '&lk:*' +@all -zcard >/dev/null
+    expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/alone"
+    local check
+    for check in eviction persistence replicas rights; do
+        expect_mark wrong "$check"
+    done
+    expect_printed '~lk:* +zcard'
+    expect_printed '4 of 9 checks'
+    ask r CONFIG SET maxmemory-policy volatile-lru >/dev/null
+    expect_exit 1 doctor r
+    for check in role eviction persistence; do
+        expect_mark wrong "$check"
+    done
 }
 
 test_a_look_leaves_nothing_behind() {

@@ -122,6 +122,23 @@ test_a_pattern_that_nothing_fits_is_1() {
     check [ ! -s printed ]
 }
 
+# A hash that only looks like one, by its key, must not hide the others.
+test_what_is_no_lock_is_not_listed() {
+    local asker
+    asker=$(command -v redis-cli || command -v valkey-cli)
+    hold one
+    eventually crowd one 1 0
+    check "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" hset 'lk:{other}' field value >/dev/null
+    expect_exit 0 "$latchkey" ls
+    check [ "$(wc -l <printed)" -eq 2 ]
+    expect_exit 1 "$latchkey" ls other
+    expect_exit 0 "$latchkey" server status
+    expect_printed "locks    1"
+    expect_exit 64 "$latchkey" inspect other
+    expect_one_line
+    check "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" del 'lk:{other}' >/dev/null
+}
+
 # Ages grow, leases shrink: both as the server counts them.
 test_ages_are_those_of_the_server() {
     local held
@@ -229,6 +246,8 @@ test_a_name_gives_no_orders_to_a_terminal() {
     expect_printed 'li?ne?[31m??5m'
     expect_exit 0 "$latchkey" inspect "$name"
     check [ "$(head -1 printed)" = 'lock     li?ne?[31m??5m' ]
+    expect_exit 1 "$latchkey" ls $'no\x9b31m\xe4ne\xc3'
+    expect_said 'no?31m?ne?'
     expect_exit 1 "$latchkey" ls $'none\n\e[31m'
     expect_one_line
     expect_said 'none??[31m'
@@ -249,8 +268,12 @@ test_colour_is_for_terminals_alone() {
     check grep -qF $'\e[1mcoloured\e[0m' printed
     check on_terminal "" "$latchkey" ls --json
     check [ "$(grep -c $'\e' printed)" -eq 0 ]
-    check on_terminal "" env TERM= "$latchkey" ls
-    check [ "$(grep -c $'\e' printed)" -eq 0 ]
+    local term
+    for term in '' dumb; do
+        check on_terminal "" env TERM="$term" "$latchkey" ls
+        expect_printed coloured
+        check [ "$(grep -c $'\e' printed)" -eq 0 ]
+    done
 }
 
 test_no_color_is_heeded() {

@@ -1,5 +1,6 @@
 # `latchkey server`: the private server of local:. Each test has one in a folder of its own.
-# shellcheck shell=bash
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 # Short, for the socket in it. Whatever happens, no server stays behind.
@@ -67,6 +68,13 @@ test_status_starts_no_server_and_makes_no_folder() {
     expect_exit 1 "$latchkey" server status --json
     check [ "$(jq .running printed)" = false ]
     [ ! -e "$LATCHKEY_LOCAL_DIR" ] || fail "there is a folder"
+}
+
+test_a_folder_whose_name_is_no_text_has_json_all_the_same() {
+    own_folder
+    local LATCHKEY_LOCAL_DIR=$LATCHKEY_LOCAL_DIR/$'by\xffte'
+    expect_exit 1 "$latchkey" server status --json
+    check [ "$(jq -r '.folder' printed)" = "${LATCHKEY_LOCAL_DIR/$'\xff'/?}" ]
 }
 
 test_a_server_that_runs_is_not_started_again() {

@@ -1,5 +1,6 @@
 # `latchkey top` on a terminal that tmux plays.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 terminal=
@@ -46,6 +47,12 @@ shows_not() {
 # The names of the locks, from the top, are these.
 lists() {
     [ "$(in_tmux capture-pane -p | sed -n '3,29s/^\([^ ][^ ]*\) .*/\1/p' | tr '\n' ' ')" = "$* " ]
+}
+
+expect_plain_terminal() {
+    type_line 'clear; stty -a | tr " " "\n" | grep -E "^-?(echo|icanon);?$"'
+    eventually shows '^icanon'
+    eventually shows '^echo'
 }
 
 quit_top() {
@@ -134,7 +141,7 @@ test_enter_shows_one_lock_and_escape_goes_back() {
     press Enter
     eventually shows 'lock +berry'
     eventually shows '^HELD BY'
-    eventually shows '^WAITS'
+    eventually shows '^ *WAITS'
     press Escape
     eventually lists berry apple
     press Down
@@ -159,13 +166,50 @@ test_it_follows_the_size_of_the_terminal() {
     quit_top
 }
 
+# An accent of its own takes no column: where such a name is cut, the columns behind it must stay.
+test_names_that_are_cut_keep_to_their_column() {
+    local name
+    export LC_ALL=C.UTF-8
+    name=$(printf 'e\xcc\x81%.0s' {1..150})
+    hold one "$name"
+    hold two plain
+    eventually "$latchkey" ls plain
+    eventually "$latchkey" ls "$name"
+    start_top
+    check in_tmux resize-window -x 40 -y 12
+    eventually shows '^plain     write '
+    check shows '^[^ ]+~  write '
+    quit_top
+    let_go one two
+}
+
+test_it_goes_on_after_a_stop_and_at_any_size() {
+    start_top
+    check in_tmux resize-window -x 1 -y 1
+    check in_tmux resize-window -x 300 -y 200
+    eventually eval "in_tmux capture-pane -p | sed -n 200p | grep -q 'q quit'"
+    press C-z
+    eventually shows 'prompt>'
+    expect_plain_terminal
+    type_line fg
+    eventually shows '^q quit'
+    press q
+    eventually shows 'prompt>'
+    eventually shows_not '^q quit'
+}
+
 test_signals_leave_the_terminal_as_it_was() {
+    local shell
     start_top
     press C-c
     eventually shows 'ended with 0'
-    type_line 'stty -a | tr " " "\n" | grep -E "^-?(echo|icanon);?$"'
-    eventually shows '^icanon'
-    eventually shows '^echo'
+    expect_plain_terminal
+    type_line "clear; $latchkey top; echo ended with \$?"
+    eventually shows 'latchkey top: '
+    shell=$(in_tmux list-panes -F '#{pane_pid}')
+    kill "$(tr -d ' ' <"/proc/$shell/task/$shell/children")"
+    eventually shows 'ended with 0'
+    expect_plain_terminal
 }
 
 test_it_goes_on_when_the_server_was_away() {

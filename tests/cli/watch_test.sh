@@ -1,5 +1,6 @@
 # What `latchkey watch` prints, and how it ends.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash source-path=SCRIPTDIR
+# shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 watcher=
@@ -32,10 +33,11 @@ end_watch() {
     [ "$code" -eq 0 ] || fail "watch ended with $code: $(cat watch_said)"
 }
 
-# hold NAME WORD…: holds a lock until the fifo of that name is written to.
+# hold NAME WORD…: holds a lock until the fifo of that name is written to. When its command runs, there
+# is NAME.runs: a lock that is lost before that has none to end, and the fifo nobody who reads it.
 hold() {
     mkfifo "$1"
-    "$latchkey" run "${@:2}" "$1" sh -c "read -r line <$1" &
+    "$latchkey" run "${@:2}" "$1" sh -c ": >$1.runs; read -r line <$1" &
     held_by=$!
 }
 
@@ -91,6 +93,7 @@ test_a_writer_that_is_gone_from_an_abandoned_lock_is_lost() {
     watch
     hold broken --on-lost ignore
     shows 'broken +granted'
+    eventually test -e broken.runs
     check "$latchkey" release --yes broken >/dev/null
     shows "broken +lost +write .* pid $held_by, held "
     let_go broken
@@ -102,7 +105,7 @@ test_a_writer_that_is_gone_from_an_abandoned_lock_is_lost() {
 # An abandoned lock keeps its fence, and a read that comes and goes moves it and leaves the mark.
 test_what_no_look_saw_is_told_by_the_fence() {
     hold mark --on-lost ignore
-    eventually "$latchkey" ls mark
+    eventually test -e mark.runs
     check "$latchkey" release --yes mark >/dev/null
     let_go mark
     watch mark

@@ -208,6 +208,19 @@ static void what_a_user_lacks_is_named(void **state) {
     ask(eye, "ACL DELUSER some");
 }
 
+static void a_db_that_may_not_be_selected_is_a_right_that_is_missing(void **state) {
+    (void)state;
+    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all -select");
+    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+    assert_missing("");
+    char *url = test_print("unix://some:pw@%s?db=1", fake_server_socket(fake));
+    lk_facts_free(facts);
+    assert_status(lk_examine(url, NULL, &facts), LK_OK);
+    assert_missing("+select");
+    free(url);
+    ask(eye, "ACL DELUSER some");
+}
+
 static void the_words_of_every_version_are_understood(void **state) {
     (void)state;
     static const struct {
@@ -335,6 +348,7 @@ int main(void) {
         TEST(control_bytes_of_the_server_are_tamed),
         TEST(a_clock_that_is_ahead_or_behind_is_measured),
         TEST(what_a_user_lacks_is_named),
+        TEST(a_db_that_may_not_be_selected_is_a_right_that_is_missing),
         TEST(the_words_of_every_version_are_understood),
         TEST(commands_that_the_server_does_not_know_are_named),
         TEST(it_changes_nothing_in_the_server),
