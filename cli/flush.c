@@ -1,0 +1,18 @@
+/* See command.h: the end of the output. */
+#include "command.h"
+#include "exits.h"
+#include "say.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Who reads our output may leave before its end: that is no failure of ours to talk about. */
+int command_flush(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (errno == EPIPE)
+        return EXIT_BY_SIGNAL + SIGPIPE;
+    return say_failure(EXIT_BROKEN, "the output cannot be written: %s", strerror(errno));
+}
