@@ -11,7 +11,7 @@ typedef struct {
     const char *text;      /* what --help says beyond the options */
     const char *examples;  /* lines of a shell, each with a comment */
     const option *options;
-    bool keeps_signals; /* a child inherits them as they came to us */
+    bool wraps; /* a child inherits the signals as they came to us, and waits for us: no locale */
     /* words[0] is the subcommand. Returns what the command ends with, or CODE_HELP. */
     int (*run)(int count, char **words);
 } command;
@@ -21,5 +21,8 @@ extern const command *const commands[];
 
 const command *command_find(const char *name);
 void command_help(const command *); /* on stdout */
+
+/* After a subcommand has returned this: prints its help, if that is it. What the program ends with. */
+int command_end(const command *, int code);
 
 #endif

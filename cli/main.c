@@ -4,7 +4,6 @@
 #include "latchkey.h"
 #include "say.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
@@ -41,36 +40,25 @@ static void keep_standard_descriptors(void) {
             open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-/* Who reads our output may leave before its end: that is no failure of ours to talk about. */
-static int flush(int code) {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    if (errno == EPIPE)
-        return EXIT_BY_SIGNAL + SIGPIPE;
-    return say_failure(EXIT_BROKEN, "the output cannot be written: %s", strerror(errno));
-}
-
 int main(int count, char **words) {
     keep_standard_descriptors();
-    setlocale(LC_ALL, "");
-    setlocale(LC_NUMERIC, "C"); /* for numbers that programs read */
     if (count < 2) {
         say_usage("which command?");
         return EXIT_USAGE;
     }
     if (strcmp(words[1], "--version") == 0 || strcmp(words[1], "-V") == 0) {
         printf("latchkey %s\n", lk_version());
-        return flush(0);
+        return command_end(NULL, 0);
     }
     bool asks = strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0;
     const command *found = asks ? &help_command : command_find(words[1]);
     if (!found)
         return say_usage("there is no command %s", words[1]);
-    if (!found->keeps_signals)
+    if (!found->wraps) {
         signal(SIGPIPE, SIG_IGN);
+        setlocale(LC_ALL, "");
+        setlocale(LC_NUMERIC, "C"); /* for numbers that programs read */
+    }
     say_as(found == &help_command ? NULL : found->name);
-    int code = found->run(asks ? 1 : count - 1, words + 1);
-    if (code == CODE_HELP)
-        command_help(found);
-    return flush(code == CODE_HELP ? 0 : code);
+    return command_end(found, found->run(asks ? 1 : count - 1, words + 1));
 }

@@ -289,6 +289,6 @@ const command run_command = {
                 "  latchkey run -s -w 30 db:main pg_dump shop      # beside other readers\n"
                 "  latchkey run deploy:web -c 'git pull && make'   # with the shell\n",
     .options = options,
-    .keeps_signals = true,
+    .wraps = true,
     .run = begin,
 };

@@ -158,6 +158,7 @@ static lk_status give_back(const run *self, lk_mode mode) {
 }
 
 lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
+    uint64_t times;
     static waiting wait; /* an answer may still come when we have gone on */
     wait.self = self;
     wait.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -176,7 +177,8 @@ lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
         return LK_CANCELED;
     }
     status = (lk_status)atomic_load(&wait.status);
-    close(wait.done_fd);
+    if (read(wait.done_fd, &times, sizeof times) == sizeof times) /* finished() is done with it */
+        close(wait.done_fd);
     if (*by) {
         if (status == LK_OK)
             give_back(self, mode);

@@ -2,6 +2,7 @@
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
+#include "command.h"
 #include "snapshot.h"
 
 #include <wchar.h>
@@ -43,6 +44,10 @@ typedef struct {
     char status[TOP_STATUS_SIZE]; /* why there was no look; "" when there was */
     int64_t looked_ms;
 } top;
+
+/* top.c; top_exec.c or top_main.c */
+extern const command top_command;
+int top_run(int count, char **words);
 
 /* top_rows.c: takes over the snapshot. False: no memory, and the state is as before. */
 bool top_take(top *, snapshot *);

@@ -140,7 +140,8 @@ typedef struct {
  *   redis://[[user]:password@]host[:port][/db]
  *       TCP; port 6379, db 0; [::1] for IPv6
  *   rediss://...
- *       the same with TLS; chain and host name are verified
+ *       the same with TLS; chain and host name are verified. The shared library loads OpenSSL at
+ *       the first of these, and not before
  *   unix:///path/of/socket[?db=n]
  *       also unix://[user]:password@/path
  *
@@ -154,7 +155,8 @@ typedef struct {
  * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
  * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
  * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
- * does not have, or a server older than 6.2 · LK_NOMEM.
+ * does not have, rediss:// where its TLS module is not installed, or a server older than 6.2 ·
+ * LK_NOMEM.
  *
  * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread.
  */

@@ -17,6 +17,7 @@ enum {
     BACKOFF_MOST_MS = 1000,
     PATIENCE_US = 50000, /* how long the keeper leaves what is not urgent to the next caller */
     HEARTBEAT_MS = 10000,
+    UNHURRIED_MS = 100,
     SHORT_LIVED_US = 100000 /* a connection that ends sooner is as good as none */
 };
 
@@ -151,10 +152,15 @@ static void put_off(lki_line *line, const lki_error *error) {
         lki_locks_refused(line->server, error);
 }
 
+static void log_up(const lki_line *line) {
+    lk_client *client = line->server->client;
+    lki_log(client, LK_LOG_INFO, "connected to %s%s", client->topology->shown,
+            is_messages(line) ? " for messages" : "");
+}
+
 static void tell_up(lki_line *line) {
     lki_server *server = line->server;
-    lki_log(server->client, LK_LOG_INFO, "connected to %s%s", server->client->topology->shown,
-            is_messages(line) ? " for messages" : "");
+    log_up(line);
     if (is_messages(line))
         lki_locks_subscribed(server);
     else
@@ -202,15 +208,20 @@ static void dial(lki_line *line) {
 }
 
 lk_status lki_server_open(lki_server *server, lki_error *error) {
+    lk_client *client = server->client;
     lki_dialed dialed;
-    lk_status status = lki_dial(server->client, server->index, NULL, NULL,
-                                &server->commands.dialing_fd, &dialed, error);
+    lk_status status =
+        lki_dial(client, server->index, NULL, NULL, &server->commands.dialing_fd, &dialed, error);
     if (status != LK_OK)
         return status;
-    if (line_up(&server->commands, &dialed) == LK_OK)
-        return LK_OK;
-    lki_transport_close(dialed.transport);
-    return lki_error_no_memory(error);
+    if (line_up(&server->commands, &dialed) != LK_OK) {
+        lki_transport_close(dialed.transport);
+        return lki_error_no_memory(error);
+    }
+    pthread_mutex_lock(&client->monitor);
+    log_up(&server->commands);
+    pthread_mutex_unlock(&client->monitor);
+    return LK_OK;
 }
 
 static void join_dialer(lki_line *line) {
@@ -225,10 +236,23 @@ void lki_server_join_dialers(lki_server *server) {
 }
 
 void lki_server_want_messages(lki_server *server) {
-    if (server->messages.wanted)
+    lki_line *line = &server->messages;
+    int64_t now_us = lki_now_us();
+    bool put_off = line->wanted && !line->failures && line->next_dial_us > now_us;
+    if (line->wanted && !put_off)
         return;
-    server->messages.wanted = true;
+    line->wanted = true;
+    line->next_dial_us = now_us;
     lki_keeper_kick(server->client);
+}
+
+void lki_server_want_messages_soon(lki_server *server) {
+    lki_line *line = &server->messages;
+    if (line->wanted)
+        return;
+    line->wanted = true;
+    line->next_dial_us = lki_after_ms(lki_now_us(), UNHURRIED_MS);
+    lki_keeper_wake_by(server->client, line->next_dial_us);
 }
 
 bool lki_server_is_subscribed(const lki_server *server) {

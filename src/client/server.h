@@ -17,7 +17,7 @@ typedef struct lki_server lki_server;
 typedef struct {
     lki_link link;
     lki_server *server;
-    bool wanted;  /* to be connected; commands always, messages from the first waiter on */
+    bool wanted;  /* to be connected; commands always, messages when asked for */
     bool dialing; /* the thread below is at it */
     bool to_join;
     pthread_t dialer;
@@ -59,7 +59,9 @@ void lki_server_drop(lki_server *); /* after fork: closes descriptors */
 int64_t lki_server_tend(lki_server *, int64_t now_us);
 void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
 
+/* At once, for who waits; or within 100 ms, for who may have gone by then. */
 void lki_server_want_messages(lki_server *);
+void lki_server_want_messages_soon(lki_server *);
 bool lki_server_is_subscribed(const lki_server *);
 
 /* Every answer: sent_us of its request, and the server's time in it. */

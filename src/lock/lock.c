@@ -89,7 +89,7 @@ lk_status lki_lock_new(lk_client *client, const char *name, const lk_lock_option
     }
     lki_client_retain(client);
     if (lock->on_lost)
-        lki_server_want_messages(lock->server); /* to hear at once of a hold that is forced */
+        lki_server_want_messages_soon(lock->server); /* to hear of a hold that is forced */
     *out = lock;
     return LK_OK;
 }

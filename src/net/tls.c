@@ -283,8 +283,21 @@ static bool new_context(lki_tls *tls) {
     return true;
 }
 
-lk_status lki_tls_new(const lki_endpoint *endpoint, const lki_tls_files *files, lki_tls **out,
-                      lki_error *error) {
+static void free_tls(lki_tls *tls) {
+    if (!tls)
+        return;
+    SSL_free(tls->ssl);
+    SSL_CTX_free(tls->context);
+    BIO_meth_free(tls->method);
+    pthread_mutex_destroy(&tls->lock);
+    lki_free(tls->shown);
+    lki_free(tls->name);
+    lki_free(tls->ca_folder);
+    lki_free(tls);
+}
+
+static lk_status new_tls(const lki_endpoint *endpoint, const lki_tls_files *files, lki_tls **out,
+                         lki_error *error) {
     const lki_tls_files none = {0};
     files = files ? files : &none;
     lki_tls *made = lki_new(sizeof *made);
@@ -304,27 +317,14 @@ lk_status lki_tls_new(const lki_endpoint *endpoint, const lki_tls_files *files, 
     if (status == LK_OK)
         *out = made;
     else
-        lki_tls_free(made);
+        free_tls(made);
     ERR_clear_error();
     return status;
 }
 
-void lki_tls_free(lki_tls *tls) {
-    if (!tls)
-        return;
-    SSL_free(tls->ssl);
-    SSL_CTX_free(tls->context);
-    BIO_meth_free(tls->method);
-    pthread_mutex_destroy(&tls->lock);
-    lki_free(tls->shown);
-    lki_free(tls->name);
-    lki_free(tls->ca_folder);
-    lki_free(tls);
-}
-
 /* --------------------------------------------------------------------------------- talking */
 
-lk_status lki_tls_start(lki_tls *tls, int fd, lki_error *error) {
+static lk_status start(lki_tls *tls, int fd, lki_error *error) {
     SSL_free(tls->ssl);
     tls->fd = fd;
     tls->ssl = SSL_new(tls->context);
@@ -355,7 +355,7 @@ static short events_of(int why) {
     return why == SSL_ERROR_WANT_READ ? POLLIN : why == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
 }
 
-lk_status lki_tls_shake(lki_tls *tls, short *events, lki_error *error) {
+static lk_status shake(lki_tls *tls, short *events, lki_error *error) {
     lk_status status = LK_OK;
     pthread_mutex_lock(&tls->lock);
     forget_errors(tls);
@@ -391,7 +391,7 @@ static ssize_t settle(lki_tls *tls, int why, size_t length, short *events, lki_e
     return LKI_BROKEN;
 }
 
-ssize_t lki_tls_read(lki_tls *tls, void *buffer, size_t size, lki_error *error) {
+static ssize_t read_tls(lki_tls *tls, void *buffer, size_t size, lki_error *error) {
     size_t length = 0;
     pthread_mutex_lock(&tls->lock);
     forget_errors(tls);
@@ -418,7 +418,7 @@ static int look_for_alert(lki_tls *tls, int why) {
     return why;
 }
 
-ssize_t lki_tls_write(lki_tls *tls, const void *bytes, size_t size, lki_error *error) {
+static ssize_t write_tls(lki_tls *tls, const void *bytes, size_t size, lki_error *error) {
     size_t length = 0;
     pthread_mutex_lock(&tls->lock);
     forget_errors(tls);
@@ -428,14 +428,14 @@ ssize_t lki_tls_write(lki_tls *tls, const void *bytes, size_t size, lki_error *e
     return result;
 }
 
-short lki_tls_events(lki_tls *tls, bool writing) {
+static short events_to_await(lki_tls *tls, bool writing) {
     pthread_mutex_lock(&tls->lock);
     short events = writing ? tls->writing : tls->reading;
     pthread_mutex_unlock(&tls->lock);
     return events;
 }
 
-void lki_tls_say_goodbye(lki_tls *tls) {
+static void say_goodbye(lki_tls *tls) {
     pthread_mutex_lock(&tls->lock);
     if (tls->is_open && !tls->is_broken) {
         forget_errors(tls);
@@ -444,3 +444,15 @@ void lki_tls_say_goodbye(lki_tls *tls) {
     }
     pthread_mutex_unlock(&tls->lock);
 }
+
+const lki_tls_methods lki_tls_openssl = {
+    .version = LKI_VERSION,
+    .new = new_tls,
+    .free = free_tls,
+    .start = start,
+    .shake = shake,
+    .read = read_tls,
+    .write = write_tls,
+    .events = events_to_await,
+    .say_goodbye = say_goodbye,
+};

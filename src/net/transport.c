@@ -32,6 +32,7 @@ struct lki_transport {
     int fd;
     char *shown;
     lki_tls *tls; /* NULL: plain */
+    const lki_tls_methods *by;
 
     lki_bytes put_back; /* the reader's */
     size_t put_back_read;
@@ -151,10 +152,10 @@ static void set_tcp_options(int fd) {
 
 static lk_status shake_hands(const attempt *a) {
     lki_transport *transport = a->transport;
-    lk_status status = lki_tls_start(transport->tls, transport->fd, a->error);
+    lk_status status = transport->by->start(transport->tls, transport->fd, a->error);
     while (status == LK_OK) {
         short events;
-        status = lki_tls_shake(transport->tls, &events, a->error);
+        status = transport->by->shake(transport->tls, &events, a->error);
         if (status == LK_OK && !events)
             break;
         if (status == LK_OK)
@@ -269,7 +270,9 @@ lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *
     if (!lki_copy_to(&made->shown, endpoint->shown))
         status = lki_error_no_memory(error);
     if (status == LK_OK && endpoint->tls)
-        status = lki_tls_new(endpoint, tls, &made->tls, error);
+        status = lki_tls_get(&made->by, error);
+    if (status == LK_OK && endpoint->tls)
+        status = made->by->new (endpoint, tls, &made->tls, error);
     if (status == LK_OK)
         status = endpoint->path ? open_path(&a, endpoint->path) : open_host(&a, endpoint);
     if (status == LK_OK && !made->tls)
@@ -290,9 +293,10 @@ void lki_transport_interrupt(lki_transport *transport) {
 void lki_transport_close(lki_transport *transport) {
     if (!transport)
         return;
-    if (transport->tls)
-        lki_tls_say_goodbye(transport->tls);
-    lki_tls_free(transport->tls);
+    if (transport->tls) {
+        transport->by->say_goodbye(transport->tls);
+        transport->by->free(transport->tls);
+    }
     transport->tls = NULL;
     lki_transport_drop(transport);
 }
@@ -368,7 +372,7 @@ ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, 
     if (has_put_back(transport))
         return read_put_back(transport, buffer, size);
     if (transport->tls)
-        return lki_tls_read(transport->tls, buffer, size, error);
+        return transport->by->read(transport->tls, buffer, size, error);
     return receive(transport, buffer, size, MSG_DONTWAIT, error);
 }
 
@@ -389,7 +393,7 @@ ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t 
     ssize_t length;
     assert(size > 0);
     if (transport->tls)
-        return lki_tls_write(transport->tls, bytes, size, error);
+        return transport->by->write(transport->tls, bytes, size, error);
     do {
         length = send(transport->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
@@ -400,6 +404,6 @@ short lki_transport_events(const lki_transport *transport, bool writing) {
     if (!writing && has_put_back(transport)) /* poll knows nothing of it, and must come back */
         return POLLIN | POLLOUT;
     if (transport->tls)
-        return lki_tls_events(transport->tls, writing);
+        return transport->by->events(transport->tls, writing);
     return writing ? POLLOUT : POLLIN;
 }

@@ -26,7 +26,7 @@ typedef struct {
  * has the descriptor from its first moment on, for a child of fork() that finds itself with it, and
  * -1 again after a failure.
  * LK_UNAVAILABLE, LK_DENIED (a certificate was refused, by us or by them), LK_INVALID (a file of
- * `tls` cannot be read), LK_NOMEM; LK_CANCELED for stop_fd.
+ * `tls` cannot be read), LK_UNSUPPORTED (TLS is not installed), LK_NOMEM; LK_CANCELED for stop_fd.
  */
 lk_status lki_transport_open(const lki_endpoint *, const lki_tls_files *tls, int64_t deadline_us,
                              int stop_fd, _Atomic int *fd_seen, lki_transport **out, lki_error *);

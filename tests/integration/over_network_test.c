@@ -105,6 +105,41 @@ static void count_with_many_threads(lk_client *client) {
     assert_int_equal(counter, THREADS * ROUNDS);
 }
 
+typedef struct {
+    pthread_barrier_t *start;
+    const lk_client_options *options;
+    lk_status status;
+    pthread_t thread;
+} opener;
+
+static void *open_over_tls(void *context) {
+    opener *self = context;
+    lk_client *client = NULL;
+    pthread_barrier_wait(self->start);
+    self->status = open_at(self->options, &client, "rediss://localhost:%u", secure.port);
+    if (self->status == LK_OK)
+        lk_close(client);
+    return NULL;
+}
+
+/* The first to use TLS in this process: it is loaded under them. */
+static void many_threads_may_be_the_first_to_use_tls(void **state) {
+    (void)state;
+    lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
+    opener openers[THREADS];
+    pthread_barrier_t start;
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        openers[i] = (opener){.start = &start, .options = &options};
+        assert_int_equal(pthread_create(&openers[i].thread, NULL, open_over_tls, &openers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(openers[i].thread, NULL);
+        assert_int_equal(openers[i].status, LK_OK);
+    }
+    pthread_barrier_destroy(&start);
+}
+
 static void locks_work_over_tls(void **state) {
     (void)state;
     lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
@@ -189,6 +224,7 @@ static void databases_have_locks_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_may_be_the_first_to_use_tls),
         cmocka_unit_test(locks_work_over_tls),
         cmocka_unit_test(locks_work_over_tcp),
         cmocka_unit_test(a_client_shows_its_certificate),
