@@ -5,10 +5,12 @@
 #include "say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const command doctor_command, server_command;
 extern const command watch_command, top_command;
@@ -40,7 +42,18 @@ static int flush(int code) {
     return say_failure(EXIT_BROKEN, "the output cannot be written: %s", strerror(errno));
 }
 
+/*
+ * A connection must not get the number of a standard descriptor that came closed: our messages would
+ * go to the server. What is put there can be used for nothing, and is closed again for a child.
+ */
+static void fill_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int count, char **words) {
+    fill_standard_descriptors();
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* for numbers that programs read */
     if (count < 2) {

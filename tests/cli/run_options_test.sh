@@ -118,6 +118,17 @@ test_the_command_has_no_descriptor_of_ours() {
     cmp -s inherited printed || fail "$(cat inherited), and under the lock $(cat printed)"
 }
 
+# Otherwise a connection gets such a number, and what we say goes to the server.
+test_descriptors_that_came_closed_are_used_for_nothing() {
+    # shellcheck disable=SC2016
+    "$latchkey" run a sh -c '
+        for fd in 0 1 2; do
+            readlink "/proc/$PPID/fd/$fd"
+            [ ! -e "/proc/$$/fd/$fd" ] || [ "$fd" -eq 1 ] || echo "the command has $fd"
+        done >seen' <&- >&- 2>&-
+    [ "$(sort seen | uniq -c | xargs)" = "3 /dev/null" ] || fail "$(cat seen)"
+}
+
 test_the_policy_is_that_of_the_first_holder() {
     local policy
     for policy in fair phase-fair prefer-writer prefer-reader; do
