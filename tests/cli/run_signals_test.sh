@@ -21,13 +21,6 @@ waits() {
     "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
 }
 
-# Gone, or nobody has asked for its status yet.
-is_dead() {
-    local state
-    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
-    [ "${state:-Z}" = Z ]
-}
-
 # killed_by FILE COMMAND…: the number of the signal that ended it, or 0, in FILE; its pid in FILE.pid.
 killed_by() {
     perl -e '

@@ -17,7 +17,7 @@ terminal() {
 # open_terminal [WIDTH]: a terminal with a shell in it, in the test's folder; it ends with the test.
 open_terminal() {
     pane=$(mktemp -u "$test_folder/t.XXXX")
-    trap 'terminal kill-server 2>/dev/null' EXIT
+    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
     unset TMUX
     terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec bash --norc --noprofile"
     eventually sees '^>'
