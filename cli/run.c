@@ -19,14 +19,14 @@ static const option options[] = {
     {'s', "shared", NULL, "a read lock: others may read too"},
     {'x', "exclusive", NULL, "a write lock: nobody else (the default; -e too)"},
     {'e', "write", NULL, "the same as -x"},
-    {'n', "nonblock", NULL, "do not wait: end with the conflict code if it is not free"},
+    {'n', "nonblock", NULL, "do not wait, whatever -w says: end with the conflict code instead"},
     {0, "nb", NULL, "the same as -n"},
     {'w', "wait", "TIME", "wait so long at the most; 0 is -n"},
     {0, "timeout", "TIME", "the same as -w"},
-    {'E', "conflict-exit-code", "CODE", "when the lock was not free in time; 1"},
+    {'E', "conflict-exit-code", "CODE", "what to end with when others had the lock; 1"},
     {'c', "command", "TEXT", "run TEXT with the shell"},
     {'o', "close", NULL, "nothing: the command never gets a descriptor of the lock"},
-    {0, "lease", "TIME", "how long the lock outlives a crash of this machine; 30s"},
+    {0, "lease", "TIME", "after a crash the lock is free so much later; renewed until then; 30s"},
     {0, "policy", "POLICY", "fair, phase-fair, prefer-writer or prefer-reader; fair"},
     {0, "owner", "TEXT", "act for this owner: $LATCHKEY_OWNER enters the lock of the parent"},
     {0, "on-lost", "WHAT", "term (then kill), kill or ignore, when the lock is lost; term"},
@@ -37,6 +37,7 @@ typedef struct {
     common common;
     lk_mode mode;
     int64_t wait_ms;
+    bool does_not_wait;
     int conflict;
     lk_lock_options lock;
     on_lost on_lost;
@@ -82,7 +83,7 @@ static int taken(void *arg, const option *row, char *value) {
     } else if (option_is(row, "exclusive") || option_is(row, "write")) {
         wanted->mode = LK_WRITE;
     } else if (option_is(row, "nonblock") || option_is(row, "nb")) {
-        wanted->wait_ms = 0;
+        wanted->does_not_wait = true;
     } else if (option_is(row, "wait") || option_is(row, "timeout")) {
         code = take_time(row, value, &wanted->wait_ms);
     } else if (option_is(row, "conflict-exit-code")) {
@@ -200,11 +201,12 @@ static int die_of(int signal_number) {
 }
 
 static int not_taken(const run *self, const wishes *wanted, lk_status status) {
-    if (status == LK_BUSY || status == LK_TIMEOUT) {
+    int code = exit_code_of(status);
+    if (status == LK_BUSY || status == LK_TIMEOUT)
         say_note("lock \"%s\" was not free in time", self->name);
-        return wanted->conflict;
-    }
-    return say_failure(exit_code_of(status), "%s", self->error);
+    else
+        say_failure(code, "%s", self->error);
+    return code == EXIT_CONFLICT ? wanted->conflict : code;
 }
 
 /* The lock was the command's to the end, or it was not. */
@@ -233,7 +235,8 @@ static void close_all(const run *self) {
 
 static int run_under_lock(run *self, const wishes *wanted) {
     int by = 0, code = 0;
-    lk_status status = run_take(self, wanted->mode, wanted->wait_ms, &by);
+    int64_t wait_ms = wanted->does_not_wait ? 0 : wanted->wait_ms;
+    lk_status status = run_take(self, wanted->mode, wait_ms, &by);
     if (!by)
         code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
                                : not_taken(self, wanted, status);
@@ -286,7 +289,7 @@ const command run_command = {
     .text =
         "Takes the lock NAME, runs the command, and gives the lock back when it has ended. Ends\n"
         "with the command's status, with 128 and the signal's number if one killed it, with 1 (or\n"
-        "-E) if the lock was not free in time, 79 if it was lost, 69 if the server cannot be\n"
+        "-E) if others had the lock, 79 if it was lost, 69 if the server cannot be\n"
         "reached, 77 if it denies access, 126 or 127 if the command cannot be run.\n"
         "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment.",
     .examples = "  latchkey run -n nightly /usr/local/bin/report   # one run at a time, anywhere\n"

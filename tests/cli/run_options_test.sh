@@ -36,9 +36,9 @@ test_a_lock_is_exclusive_unless_it_is_shared() {
 test_all_spellings_of_not_waiting() {
     local words
     hold a
-    for words in "-n" "--nonblock" "--nb" "-w 0" "-w0" "--wait 0" "--timeout=0" "-w 0.0" "-w 0s" "-nx"; do
+    for words in "-n" "--nonblock" "--nb" "-w 0" "-w0" "--wait 0" "--timeout=0" "-w 0.0" "-w 0s" "-nx" "-n -w 1h" "-w 1h -n"; do
         # shellcheck disable=SC2086
-        expect_exit 1 "$latchkey" run $words a true
+        expect_exit 1 timeout 60 "$latchkey" run $words a true
         [ ! -s said ] || fail "$words: $(cat said)"
     done
     let_go
