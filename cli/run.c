@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { FOR_EVER = -1 };
@@ -134,53 +133,9 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
     return 0;
 }
 
-/* Those that we were told to ignore stay ignored, as under nohup; the child inherits that. */
-static bool is_ignored(int number) {
-    struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
-/*
- * From here on they are read where they can be acted on. A write that fails is no reason to die, and
- * the terminal can be given to the child from behind: SIGPIPE and SIGTTOU are blocked, and never
- * read.
- */
-static int block_signals(run *self) {
-    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
-                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT, SIGCHLD};
-    sigset_t set;
-    self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof read_here / sizeof *read_here; i++)
-        if (!is_ignored(read_here[i]))
-            sigaddset(&set, read_here[i]);
-    self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    self->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (self->signal_fd < 0 || self->lost_fd < 0)
-        return say_failure(EXIT_BROKEN, "no descriptors are left");
-    sigaddset(&set, SIGPIPE);
-    sigaddset(&set, SIGTTOU);
-    sigprocmask(SIG_BLOCK, &set, &self->mask);
-    return 0;
-}
-
-void run_stop(bool job) {
-    sigset_t set, before;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &set, &before);
-    kill(job ? 0 : getpid(), SIGTSTP);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 bool run_may_write(void) {
     struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
     return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
-}
-
-int run_next_signal(const run *self) {
-    struct signalfd_siginfo info;
-    return read(self->signal_fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
 static void note_loss(lk_lock *lock, void *arg) {
@@ -188,16 +143,6 @@ static void note_loss(lk_lock *lock, void *arg) {
     (void)lock;
     if (write(*(int *)arg, &one, sizeof one) < 0)
         return; /* it has been told already */
-}
-
-static int die_of(int signal_number) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal_number);
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return EXIT_BY_SIGNAL + signal_number;
 }
 
 static int not_taken(const run *self, const wishes *wanted, lk_status status) {
@@ -226,7 +171,8 @@ static int give_back(run *self, lk_mode mode, int code) {
 }
 
 /* A server that is away would keep lk_close() waiting. */
-static void close_all(const run *self) {
+static void close_all(run *self) {
+    self->leaves = self->leaves || !run_line_free(self->line);
     if (self->leaves)
         return;
     lk_lock_free(self->lock);
@@ -242,7 +188,7 @@ static int run_under_lock(run *self, const wishes *wanted) {
                                : not_taken(self, wanted, status);
     close_all(self);
     if (by || self->interrupted)
-        return die_of(by ? by : self->interrupted);
+        return run_die_of(by ? by : self->interrupted);
     if (self->leaves)
         _exit(code); /* the threads of the client are still at work */
     return code;
@@ -264,7 +210,10 @@ static int begin(int count, char **words) {
         code = common_open(&wanted.common, &self.client);
     if (code != 0)
         return code;
-    code = block_signals(&self); /* not before: a connect that hangs can be ended as usual */
+    code = run_block_signals(&self); /* not before: a connect that hangs can be ended as usual */
+    self.lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (code == 0 && self.lost_fd < 0)
+        code = say_failure(EXIT_BROKEN, "no descriptors are left");
     if (code != 0) {
         lk_close(self.client);
         return code;
