@@ -1,7 +1,7 @@
 /*
  * `latchkey run`: run.c reads the command line and goes through the whole of it, run_wait.c takes the
  * lock, run_child.c starts the command and looks after it. The rest serves these: run_line.c tells
- * how the wait goes, run_signals.c and run_terminal.c do what their names say.
+ * how the wait goes, run_signals.c, run_terminal.c, run_guard.c do what their names say.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -79,5 +79,15 @@ run_terminal run_terminal_open(void);
 void run_terminal_give(const run_terminal *, pid_t group); /* if it is in front */
 void run_terminal_follow(run_terminal *, pid_t group);     /* the shell may have moved us */
 void run_terminal_close(run_terminal *);                   /* it is ours again */
+
+/* ------------------------------------------------------------------------------ the guard */
+
+typedef struct {
+    pid_t pid;
+    int line; /* the guard acts when this is closed without a word; -1: there is none */
+} run_guard;
+
+run_guard run_guard_start(pid_t group);
+void run_guard_end(const run_guard *); /* without its having acted */
 
 #endif

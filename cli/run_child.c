@@ -33,6 +33,7 @@ typedef struct {
     run *self;
     pid_t pid;
     run_terminal terminal;
+    run_guard guard;
     int64_t grace_ms, margin_ms;
     int64_t kill_at_ms; /* once it is termed */
     bool termed, told, killed, over;
@@ -94,6 +95,7 @@ static int start(child *c) {
         return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
     }
     setpgid(c->pid, c->pid);
+    c->guard = run_guard_start(c->pid);
     ssize_t length = read(report[0], &why, sizeof why);
     close(report[0]);
     if (length != (ssize_t)sizeof why)
@@ -244,6 +246,7 @@ static void end_the_rest(child *c) {
 int run_child(run *self) {
     child c = {.self = self,
                .terminal = {.fd = -1},
+               .guard = {.line = -1},
                .grace_ms = least(self->lease_ms / GRACE_PART, GRACE_MOST_MS),
                .margin_ms = least(self->lease_ms / MARGIN_PART, MARGIN_MOST_MS)};
     int code = start(&c);
@@ -259,6 +262,7 @@ int run_child(run *self) {
         /* Not renewed since: it runs out by itself before the server would be heard of. */
         self->leaves = lk_remaining_ms(self->lock) <= least_left_ms(&c);
     }
+    run_guard_end(&c.guard);
     run_terminal_close(&c.terminal);
     /* A shell that runs us in a loop looks for that to end the loop too. */
     if (!code && !c.termed && c.terminal.in_front && WIFSIGNALED(c.status) &&
