@@ -3,7 +3,7 @@
 #define CLI_EXITS_H
 
 enum {
-    EXIT_CONFLICT = 1,     /* the lock was not free in time; run -E has another */
+    EXIT_CONFLICT = 1,     /* others had the lock; run -E has another */
     EXIT_FINDING = 1,      /* doctor: something is wrong; others: nothing was found */
     EXIT_USAGE = 64,       /* the command line cannot be understood */
     EXIT_UNREACHABLE = 69, /* the server */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { FOR_EVER = -1 };
@@ -19,14 +18,14 @@ static const option options[] = {
     {'s', "shared", NULL, "a read lock: others may read too"},
     {'x', "exclusive", NULL, "a write lock: nobody else (the default; -e too)"},
     {'e', "write", NULL, "the same as -x"},
-    {'n', "nonblock", NULL, "do not wait: end with the conflict code if it is not free"},
+    {'n', "nonblock", NULL, "do not wait, whatever -w says: end with the conflict code instead"},
     {0, "nb", NULL, "the same as -n"},
     {'w', "wait", "TIME", "wait so long at the most; 0 is -n"},
     {0, "timeout", "TIME", "the same as -w"},
-    {'E', "conflict-exit-code", "CODE", "when the lock was not free in time; 1"},
+    {'E', "conflict-exit-code", "CODE", "what to end with when others had the lock; 1"},
     {'c', "command", "TEXT", "run TEXT with the shell"},
     {'o', "close", NULL, "nothing: the command never gets a descriptor of the lock"},
-    {0, "lease", "TIME", "how long the lock outlives a crash of this machine; 30s"},
+    {0, "lease", "TIME", "after a crash the lock is free so much later; renewed until then; 30s"},
     {0, "policy", "POLICY", "fair, phase-fair, prefer-writer or prefer-reader; fair"},
     {0, "owner", "TEXT", "act for this owner: $LATCHKEY_OWNER enters the lock of the parent"},
     {0, "on-lost", "WHAT", "term (then kill), kill or ignore, when the lock is lost; term"},
@@ -37,6 +36,7 @@ typedef struct {
     common common;
     lk_mode mode;
     int64_t wait_ms;
+    bool does_not_wait;
     int conflict;
     lk_lock_options lock;
     on_lost on_lost;
@@ -60,7 +60,7 @@ static int take_time(const option *row, const char *value, int64_t *ms) {
 static int take_code(const char *value, int *code) {
     char *end;
     long number = strtol(value, &end, 10);
-    if (*end || end == value || number < 0 || number > 255)
+    if (*end || *value < '0' || *value > '9' || number > 255)
         return say_usage("-E %s is no exit code; 0 to 255 are", value);
     *code = (int)number;
     return 0;
@@ -82,7 +82,7 @@ static int taken(void *arg, const option *row, char *value) {
     } else if (option_is(row, "exclusive") || option_is(row, "write")) {
         wanted->mode = LK_WRITE;
     } else if (option_is(row, "nonblock") || option_is(row, "nb")) {
-        wanted->wait_ms = 0;
+        wanted->does_not_wait = true;
     } else if (option_is(row, "wait") || option_is(row, "timeout")) {
         code = take_time(row, value, &wanted->wait_ms);
     } else if (option_is(row, "conflict-exit-code")) {
@@ -133,53 +133,9 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
     return 0;
 }
 
-/* Those that we were told to ignore stay ignored, as under nohup; the child inherits that. */
-static bool is_ignored(int number) {
-    struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
-/*
- * From here on they are read where they can be acted on. A write that fails is no reason to die, and
- * the terminal can be given to the child from behind: SIGPIPE and SIGTTOU are blocked, and never
- * read.
- */
-static int block_signals(run *self) {
-    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
-                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT, SIGCHLD};
-    sigset_t set;
-    self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof read_here / sizeof *read_here; i++)
-        if (!is_ignored(read_here[i]))
-            sigaddset(&set, read_here[i]);
-    self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    self->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (self->signal_fd < 0 || self->lost_fd < 0)
-        return say_failure(EXIT_BROKEN, "no descriptors are left");
-    sigaddset(&set, SIGPIPE);
-    sigaddset(&set, SIGTTOU);
-    sigprocmask(SIG_BLOCK, &set, &self->mask);
-    return 0;
-}
-
-void run_stop(bool job) {
-    sigset_t set, before;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &set, &before);
-    kill(job ? 0 : getpid(), SIGTSTP);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 bool run_may_write(void) {
     struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
     return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
-}
-
-int run_next_signal(const run *self) {
-    struct signalfd_siginfo info;
-    return read(self->signal_fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
 static void note_loss(lk_lock *lock, void *arg) {
@@ -189,22 +145,13 @@ static void note_loss(lk_lock *lock, void *arg) {
         return; /* it has been told already */
 }
 
-static int die_of(int signal_number) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal_number);
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return EXIT_BY_SIGNAL + signal_number;
-}
-
 static int not_taken(const run *self, const wishes *wanted, lk_status status) {
-    if (status == LK_BUSY || status == LK_TIMEOUT) {
+    int code = exit_code_of(status);
+    if (status == LK_BUSY || status == LK_TIMEOUT)
         say_note("lock \"%s\" was not free in time", self->name);
-        return wanted->conflict;
-    }
-    return say_failure(exit_code_of(status), "%s", self->error);
+    else
+        say_failure(code, "%s", self->error);
+    return code == EXIT_CONFLICT ? wanted->conflict : code;
 }
 
 /* The lock was the command's to the end, or it was not. */
@@ -224,7 +171,8 @@ static int give_back(run *self, lk_mode mode, int code) {
 }
 
 /* A server that is away would keep lk_close() waiting. */
-static void close_all(const run *self) {
+static void close_all(run *self) {
+    self->leaves = self->leaves || !run_line_free(self->line);
     if (self->leaves)
         return;
     lk_lock_free(self->lock);
@@ -233,13 +181,14 @@ static void close_all(const run *self) {
 
 static int run_under_lock(run *self, const wishes *wanted) {
     int by = 0, code = 0;
-    lk_status status = run_take(self, wanted->mode, wanted->wait_ms, &by);
+    int64_t wait_ms = wanted->does_not_wait ? 0 : wanted->wait_ms;
+    lk_status status = run_take(self, wanted->mode, wait_ms, &by);
     if (!by)
         code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
                                : not_taken(self, wanted, status);
     close_all(self);
     if (by || self->interrupted)
-        return die_of(by ? by : self->interrupted);
+        return run_die_of(by ? by : self->interrupted);
     if (self->leaves)
         _exit(code); /* the threads of the client are still at work */
     return code;
@@ -257,7 +206,10 @@ static int begin(int count, char **words) {
         code = common_open(&wanted.common, &self.client);
     if (code != 0)
         return code;
-    code = block_signals(&self); /* not before: a connect that hangs can be ended as usual */
+    code = run_block_signals(&self); /* not before: a connect that hangs can be ended as usual */
+    self.lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (code == 0 && self.lost_fd < 0)
+        code = say_failure(EXIT_BROKEN, "no descriptors are left");
     if (code != 0) {
         lk_close(self.client);
         return code;
@@ -282,7 +234,7 @@ const command run_command = {
     .text =
         "Takes the lock NAME, runs the command, and gives the lock back when it has ended. Ends\n"
         "with the command's status, with 128 and the signal's number if one killed it, with 1 (or\n"
-        "-E) if the lock was not free in time, 79 if it was lost, 69 if the server cannot be\n"
+        "-E) if others had the lock, 79 if it was lost, 69 if the server cannot be\n"
         "reached, 77 if it denies access, 126 or 127 if the command cannot be run.\n"
         "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment.",
     .examples = "  latchkey run -n nightly /usr/local/bin/report   # one run at a time, anywhere\n"

@@ -1,6 +1,7 @@
 /*
- * `latchkey run`, in three parts: run.c reads the command line and goes through the whole of it,
- * run_wait.c takes the lock, run_child.c starts the command and looks after it.
+ * `latchkey run`: run.c reads the command line and goes through the whole of it, run_wait.c takes the
+ * lock, run_child.c starts the command and looks after it. The rest serves these: run_line.c tells
+ * how the wait goes, run_signals.c, run_terminal.c, run_guard.c do what their names say.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -11,10 +12,13 @@
 
 typedef enum { ON_LOST_TERM, ON_LOST_KILL, ON_LOST_IGNORE } on_lost;
 
+typedef struct run_line run_line;
+
 typedef struct {
     const char *name;
     lk_client *client;
     lk_lock *lock;
+    run_line *line; /* NULL: nobody is told how the wait goes */
     int64_t lease_ms;
     on_lost on_lost;
     int lost_fd;           /* an eventfd: readable once the lock is lost */
@@ -28,22 +32,62 @@ typedef struct {
 } run;
 
 /*
- * Takes the lock; wait_ms below 0: without end. While it waits it tells a terminal on stderr whom
- * for. Returns the status, with the reason in `error`; LK_CANCELED and *by when a signal ended the
- * wait.
+ * Takes the lock; wait_ms below 0: without end. Returns the status, with the reason in `error`;
+ * LK_CANCELED and *by when a signal ended the wait.
  */
 lk_status run_take(run *, lk_mode, int64_t wait_ms, int *by);
 
 /* Runs the command under the lock, to its end. Returns the code to end with. */
 int run_child(run *);
 
-/* The next signal that waits at signal_fd, or 0. */
-int run_next_signal(const run *);
-
 /* Whether a line can be written to stderr without waiting for who reads it. */
 bool run_may_write(void);
 
+/* ------------------------------------------------------------------------------ signals */
+
+/* From here on they come to signal_fd. Returns 0, or the code to end with. */
+int run_block_signals(run *);
+
+/* The next signal that waits at signal_fd, or 0. */
+int run_next_signal(const run *);
+
 /* Stops this process as Ctrl-Z would, or with `job` the whole of its group. */
 void run_stop(bool job);
+
+/* Ends this process as that signal would; returns the code to end with should it not. */
+int run_die_of(int number);
+
+/* ------------------------------------------------------------------------------ the line */
+
+/* Says from now on, on a terminal on stderr, who holds the lock, and our place in the queue. */
+run_line *run_line_start(const run *);
+
+/* It is gone from the terminal, and nothing is written there any more. */
+void run_line_end(run_line *);
+
+/* False: it still waits for the server's answer, and uses the client. */
+bool run_line_free(run_line *);
+
+/* ------------------------------------------------------------------------------ the terminal */
+
+typedef struct {
+    int fd;        /* -1: there is none */
+    bool in_front; /* it was ours to give, and is the child's while that runs */
+} run_terminal;
+
+run_terminal run_terminal_open(void);
+void run_terminal_give(const run_terminal *, pid_t group); /* if it is in front */
+void run_terminal_follow(run_terminal *, pid_t group);     /* the shell may have moved us */
+void run_terminal_close(run_terminal *);                   /* it is ours again */
+
+/* ------------------------------------------------------------------------------ the guard */
+
+typedef struct {
+    pid_t pid;
+    int line; /* the guard acts when this is closed without a word; -1: there is none */
+} run_guard;
+
+run_guard run_guard_start(pid_t group);
+void run_guard_end(const run_guard *); /* without its having acted */
 
 #endif

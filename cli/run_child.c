@@ -32,8 +32,8 @@ enum {
 typedef struct {
     run *self;
     pid_t pid;
-    int terminal;  /* -1: there is none */
-    bool in_front; /* the terminal was ours to give, and is the child's while it runs */
+    run_terminal terminal;
+    run_guard guard;
     int64_t grace_ms, margin_ms;
     int64_t kill_at_ms; /* once it is termed */
     bool termed, told, killed, over;
@@ -45,11 +45,6 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 /* ------------------------------------------------------------------------------ its start */
-
-static void open_terminal(child *c) {
-    c->terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    c->in_front = c->terminal >= 0 && tcgetpgrp(c->terminal) == getpgrp();
-}
 
 /* What the library can be asked for on our side of the fork only. */
 typedef struct {
@@ -69,8 +64,7 @@ static void become(const child *c, const token *given, pid_t parent, int report)
     const run *self = c->self;
     set_environment(self, given);
     setpgid(0, 0);
-    if (c->in_front)
-        tcsetpgrp(c->terminal, getpid());
+    run_terminal_give(&c->terminal, getpid());
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_LOST); /* it was killed before we asked to be told */
@@ -91,7 +85,7 @@ static int start(child *c) {
         return say_failure(EXIT_BROKEN, "no descriptors are left");
     token given = {.owner = lk_owner(c->self->lock)};
     snprintf(given.fence, sizeof given.fence, "%" PRIu64, lk_fence(c->self->lock));
-    open_terminal(c);
+    c->terminal = run_terminal_open();
     c->pid = fork();
     if (c->pid == 0)
         become(c, &given, parent, report[1]);
@@ -101,6 +95,7 @@ static int start(child *c) {
         return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
     }
     setpgid(c->pid, c->pid);
+    c->guard = run_guard_start(c->pid);
     ssize_t length = read(report[0], &why, sizeof why);
     close(report[0]);
     if (length != (ssize_t)sizeof why)
@@ -124,12 +119,7 @@ static int64_t least_left_ms(const child *c) {
 
 /* It may go on, and has the terminal if the shell gave it to us; not without the lock. */
 static void go_on(child *c) {
-    if (c->terminal >= 0) {
-        pid_t front = tcgetpgrp(c->terminal);
-        if (front == getpgrp())
-            tcsetpgrp(c->terminal, c->pid);
-        c->in_front = front == getpgrp() || front == c->pid;
-    }
+    run_terminal_follow(&c->terminal, c->pid);
     if (c->self->on_lost == ON_LOST_IGNORE || lk_remaining_ms(c->self->lock) > least_left_ms(c))
         signal_all(c, SIGCONT); /* otherwise it is continued to be ended */
 }
@@ -140,11 +130,10 @@ static void go_on(child *c) {
  * where it is not in front.
  */
 static void stop_along(child *c) {
-    bool was_in_front = c->in_front;
-    if (c->terminal < 0)
+    bool was_in_front = c->terminal.in_front;
+    if (c->terminal.fd < 0)
         return;
-    if (was_in_front)
-        tcsetpgrp(c->terminal, getpgrp());
+    run_terminal_give(&c->terminal, getpgrp());
     run_stop(true);
     if (was_in_front)
         go_on(c);
@@ -170,7 +159,7 @@ static void read_signals(child *c) {
             look_after_child(c);
         else if (number == SIGCONT)
             go_on(c);
-        else if (number != SIGWINCH || !c->in_front) /* in front it has its own already */
+        else if (number != SIGWINCH || !c->terminal.in_front) /* in front it has its own already */
             signal_all(c, number);
     }
 }
@@ -254,17 +243,10 @@ static void end_the_rest(child *c) {
     tell_loss(c, true);
 }
 
-static void take_terminal_back(const child *c) {
-    if (c->terminal < 0)
-        return;
-    if (c->in_front)
-        tcsetpgrp(c->terminal, getpgrp());
-    close(c->terminal);
-}
-
 int run_child(run *self) {
     child c = {.self = self,
-               .terminal = -1,
+               .terminal = {.fd = -1},
+               .guard = {.line = -1},
                .grace_ms = least(self->lease_ms / GRACE_PART, GRACE_MOST_MS),
                .margin_ms = least(self->lease_ms / MARGIN_PART, MARGIN_MOST_MS)};
     int code = start(&c);
@@ -280,9 +262,11 @@ int run_child(run *self) {
         /* Not renewed since: it runs out by itself before the server would be heard of. */
         self->leaves = lk_remaining_ms(self->lock) <= least_left_ms(&c);
     }
-    take_terminal_back(&c);
+    run_guard_end(&c.guard);
+    run_terminal_close(&c.terminal);
     /* A shell that runs us in a loop looks for that to end the loop too. */
-    if (!code && !c.termed && c.in_front && WIFSIGNALED(c.status) && WTERMSIG(c.status) == SIGINT)
+    if (!code && !c.termed && c.terminal.in_front && WIFSIGNALED(c.status) &&
+        WTERMSIG(c.status) == SIGINT)
         self->interrupted = SIGINT;
     return code ? code : code_of(&c);
 }

@@ -123,7 +123,7 @@ complete -c latchkey -n '__latchkey_in run' -s n -l nonblock -d 'do not wait'
 complete -c latchkey -n '__latchkey_in run' -l nb -d 'do not wait'
 complete -c latchkey -n '__latchkey_in run' -s w -l wait -x -d 'wait so long at the most'
 complete -c latchkey -n '__latchkey_in run' -l timeout -x -d 'wait so long at the most'
-complete -c latchkey -n '__latchkey_in run' -s E -l conflict-exit-code -x -d 'when the lock was not free in time'
+complete -c latchkey -n '__latchkey_in run' -s E -l conflict-exit-code -x -d 'when others had the lock'
 complete -c latchkey -n '__latchkey_in run' -s c -l command -x -d 'run a text with the shell'
 complete -c latchkey -n '__latchkey_in run' -s o -l close -d nothing
 complete -c latchkey -n '__latchkey_in run' -l lease -x -d 'how long the lock outlives a crash'

@@ -14,6 +14,9 @@ latchkey=$(realpath -e "$1") || exit 70
 test_folder=$(mktemp -d "$LATCHKEY_LOCAL_DIR/test.XXXXXX") || exit 70
 cd "$test_folder" || exit 70
 
+# Where a server is away the command ends with threads of the library at work: on purpose.
+export TSAN_OPTIONS=report_thread_leaks=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
+
 fail() {
     echo "${BASH_SOURCE[-1]##*/}: ${FUNCNAME[1]}: $*" >&2
     exit 1
@@ -59,6 +62,13 @@ is_gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
+# Gone, or nobody has asked for its status yet.
+is_dead() {
+    local state
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
+    [ "${state:-Z}" = Z ]
+}
+
 # begin COMMAND…: in the background, in a process group of its own, ended with the test; its pid is in
 # $begun. What runs under a lock ends with its `latchkey run`.
 started=()
@@ -88,6 +98,21 @@ ends_with() {
     wait "$2"
     got=$?
     [ "$got" -eq "$1" ] || fail "ended with $got, not $1"
+}
+
+# start_server WORD…: a server of the test's own, that nobody starts again, with these words of a
+# configuration; its pid is in $server, its socket in $socket and $url.
+start_server() {
+    local program
+    program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
+    socket=$(mktemp -u "$test_folder/s.XXXX")
+    # shellcheck disable=SC2034
+    url=unix://$socket
+    begin "$program" --port 0 --unixsocket "$socket" --save '' --appendonly no --dir "$PWD" "$@" \
+        >server.log 2>&1
+    # shellcheck disable=SC2034
+    server=$begun
+    eventually test -S "$socket"
 }
 
 run_tests() {

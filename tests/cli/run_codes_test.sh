@@ -40,10 +40,25 @@ test_a_conflict_is_1_or_what_was_asked_for() {
     expect_exit 0 "$latchkey" run -n a true
 }
 
+# Two readers that want to write wait for each other: the second is told at once.
+test_a_conflict_of_upgrades_is_a_conflict_too() {
+    export latchkey
+    cat >second <<'END'
+"$latchkey" run --owner one a true &
+until "$latchkey" inspect a | grep -q '1 wait'; do sleep 0.01; done
+"$latchkey" run --owner other -E 9 a true
+echo $? >code
+kill $!
+END
+    expect_exit 0 "$latchkey" run -s --owner one a "$latchkey" run -s --owner other a sh second
+    [ "$(cat code)" -eq 9 ] || fail "ended with $(cat code): $(cat said)"
+    expect_one_line
+}
+
 test_a_command_line_that_makes_no_sense_is_64() {
     local words
     for words in "run" "run a" "run --no-such a true" "run -w soon a true" "run -w -1 a true" \
-        "run -E 256 a true" "run -E x a true" "run --lease 1ms a true" "run --policy odd a true" \
+        "run -w inf a true" "run -w nan a true" "run -w 1e400 a true" "run -E 256 a true" "run -E x a true" "run -E +5 a true" "run --lease 1ms a true" "run --policy odd a true" \
         "run --on-lost odd a true" "run a -c" "run -c true a true" "no-such" ""; do
         # shellcheck disable=SC2086
         expect_exit 64 "$latchkey" $words

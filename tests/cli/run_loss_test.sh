@@ -1,30 +1,10 @@
 # `latchkey run` when its lock is lost: the command, all of it, has ended before another has the lock.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# A server of the test's own, that nobody starts again; it ends with the test.
-start_server() {
-    local program
-    program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
-    socket=$(mktemp -u "$test_folder/s.XXXX")
-    url=unix://$socket
-    "$program" --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no \
-        --dir "$PWD" >server.log 2>&1 &
-    server=$!
-    trap 'kill -KILL "$server" 2>/dev/null' EXIT
-    eventually test -S "$socket"
-    eventually "$latchkey" run -u "$url" ready true
-}
-
 ask_server() {
     "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" "$@"
-}
-
-is_dead() {
-    local state
-    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
-    [ "${state:-Z}" = Z ]
 }
 
 # A command with a child that does not listen to SIGTERM; their pids are in `child` and `grandchild`.
@@ -35,10 +15,10 @@ wait
 END
 stubborn=(bash "$test_folder/stubborn")
 
-# begin WORD…: `latchkey run WORD…` in the background, once its command is at work.
-begin() {
-    "$latchkey" run "$@" 2>said &
-    run=$!
+# run_stubborn WORD…: `latchkey run WORD…` of that in the background, once it is at work.
+run_stubborn() {
+    begin "$latchkey" run "$@" "${stubborn[@]}" 2>said
+    run=$begun
     eventually test -s child
     eventually test -s grandchild
 }
@@ -55,7 +35,7 @@ expect_loss() {
 
 test_a_server_that_stops_for_longer_than_the_lease() {
     start_server
-    begin -u "$url" --lease 0.6 a "${stubborn[@]}"
+    run_stubborn -u "$url" --lease 0.6 a
     kill -STOP "$server"
     expect_loss
     kill -CONT "$server"
@@ -65,7 +45,7 @@ test_a_server_that_stops_for_longer_than_the_lease() {
 test_a_server_that_is_killed() {
     local began
     start_server
-    begin -u "$url" --lease 0.6 a "${stubborn[@]}"
+    run_stubborn -u "$url" --lease 0.6 a
     began=$SECONDS
     kill -KILL "$server"
     expect_loss
@@ -87,14 +67,14 @@ test_a_server_that_is_away_for_less_than_the_lease_is_no_loss() {
 }
 
 test_a_release_by_force_is_told_in_one_sentence() {
-    begin a "${stubborn[@]}"
+    run_stubborn a
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
     expect_said 'lock "a" is lost; ending the command'
 }
 
 test_run_itself_stops_for_longer_than_the_lease() {
-    begin --lease 0.5 a "${stubborn[@]}"
+    run_stubborn --lease 0.5 a
     kill -STOP "$run"
     "$latchkey" run -w 30 a true || fail "nobody else got it: $?"
     kill -CONT "$run"
@@ -122,7 +102,7 @@ test_the_command_has_ended_before_another_is_granted() {
     for round in 1 2 3; do
         rm -f child grandchild beside
         ask_server acl setuser holder on '>pw' '~*' '&*' '+@all' >/dev/null
-        begin -u "unix://holder:pw@$socket" --lease 1.5 a "${stubborn[@]}"
+        run_stubborn -u "unix://holder:pw@$socket" --lease 1.5 a
         # shellcheck disable=SC2016
         "$latchkey" run -u "$url" a sh -c '
             for pid in $(cat child grandchild); do
@@ -141,7 +121,7 @@ test_the_command_has_ended_before_another_is_granted() {
 }
 
 test_a_stopped_command_is_ended_too() {
-    begin a "${stubborn[@]}"
+    run_stubborn a
     kill -STOP "$(cat child)"
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
@@ -185,7 +165,7 @@ test_on_lost_kill_does_not_ask() {
 }
 
 test_on_lost_term_is_the_default_and_kills_in_the_end() {
-    begin --on-lost term a "${stubborn[@]}"
+    run_stubborn --on-lost term a
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
 }
@@ -241,7 +221,7 @@ test_a_reader_of_stderr_that_has_gone_does_not_keep_the_command_alive() {
 
 test_a_server_that_dies_ends_the_wait_with_a_reason() {
     start_server
-    begin -u "$url" a "${stubborn[@]}"
+    run_stubborn -u "$url" a
     "$latchkey" run -u "$url" a true 2>why &
     eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
     kill -KILL "$server"
@@ -255,7 +235,7 @@ test_a_server_that_dies_ends_the_wait_with_a_reason() {
 test_a_signal_ends_the_wait_while_the_server_is_away() {
     local began
     start_server
-    begin -u "$url" a "${stubborn[@]}"
+    run_stubborn -u "$url" a
     "$latchkey" run -u "$url" a true &
     eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
     kill -STOP "$server"

@@ -36,9 +36,9 @@ test_a_lock_is_exclusive_unless_it_is_shared() {
 test_all_spellings_of_not_waiting() {
     local words
     hold a
-    for words in "-n" "--nonblock" "--nb" "-w 0" "-w0" "--wait 0" "--timeout=0" "-w 0.0" "-w 0s" "-nx"; do
+    for words in "-n" "--nonblock" "--nb" "-w 0" "-w0" "--wait 0" "--timeout=0" "-w 0.0" "-w 0s" "-nx" "-n -w 1h" "-w 1h -n"; do
         # shellcheck disable=SC2086
-        expect_exit 1 "$latchkey" run $words a true
+        expect_exit 1 timeout 60 "$latchkey" run $words a true
         [ ! -s said ] || fail "$words: $(cat said)"
     done
     let_go
@@ -116,6 +116,17 @@ test_the_command_has_no_descriptor_of_ours() {
     sh -c 'ls /proc/$$/fd' >inherited
     expect_exit 0 "$latchkey" run a sh -c 'ls /proc/$$/fd'
     cmp -s inherited printed || fail "$(cat inherited), and under the lock $(cat printed)"
+}
+
+# Otherwise a connection gets such a number, and what we say goes to the server.
+test_descriptors_that_came_closed_are_used_for_nothing() {
+    # shellcheck disable=SC2016
+    "$latchkey" run a sh -c '
+        for fd in 0 1 2; do
+            readlink "/proc/$PPID/fd/$fd"
+            [ ! -e "/proc/$$/fd/$fd" ] || [ "$fd" -eq 1 ] || echo "the command has $fd"
+        done >seen' <&- >&- 2>&-
+    [ "$(sort seen | uniq -c | xargs)" = "3 /dev/null" ] || fail "$(cat seen)"
 }
 
 test_the_policy_is_that_of_the_first_holder() {

@@ -5,18 +5,6 @@ source "${BASH_SOURCE%/*}/harness.sh"
 
 password=pw-geheim-1
 
-# A server of the test's own, with a password; it ends with the test.
-start_server() {
-    local program
-    program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
-    socket=$(mktemp -u "$test_folder/s.XXXX")
-    printf 'port 0\nunixsocket %s\nrequirepass %s\nsave ""\n' "$socket" "$password" >conf
-    "$program" conf >server.log 2>&1 &
-    server=$!
-    trap 'kill -KILL "$server" 2>/dev/null' EXIT
-    eventually test -S "$socket"
-}
-
 # In no command line of the process or its children, and in no file.
 expect_secret() {
     local pid
@@ -40,18 +28,18 @@ run_with() {
 }
 
 test_a_password_in_the_url_is_seen_neither_by_ps_nor_in_the_log() {
-    start_server
+    start_server --requirepass "$password"
     run_with -u "unix://:$password@$socket"
     ! grep -q geheim environment || fail "the command was told"
 }
 
 test_the_long_form_hides_it_too() {
-    start_server
+    start_server --requirepass "$password"
     run_with --url="unix://default:$password@$socket"
 }
 
 test_a_waiter_hides_it_too() {
-    start_server
+    start_server --requirepass "$password"
     mkfifo stop
     # shellcheck disable=SC2016
     "$latchkey" run -u "unix://:$password@$socket" a sh -c 'echo $$ >child; read -r line <stop' &
@@ -64,13 +52,13 @@ test_a_waiter_hides_it_too() {
 }
 
 test_a_password_from_the_environment_works() {
-    start_server
+    start_server --requirepass "$password"
     LATCHKEY_PASSWORD=$password expect_exit 0 "$latchkey" run -u "unix://$socket" a true
     LATCHKEY_URL="unix://:$password@$socket" expect_exit 0 "$latchkey" run a true
 }
 
 test_a_password_that_is_refused_is_77_and_not_shown() {
-    start_server
+    start_server --requirepass "$password"
     expect_exit 77 "$latchkey" run --verbose -u "unix://:wrong-geheim@$socket" a true
     ! grep -q geheim said || fail "seen: $(cat said)"
     expect_exit 77 "$latchkey" run -u "unix://$socket" a true

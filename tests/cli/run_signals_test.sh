@@ -1,5 +1,5 @@
 # Signals to `latchkey run`: while it waits, while the command runs, and the one that nobody hears.
-# shellcheck shell=bash disable=SC2317
+# shellcheck shell=bash disable=SC2317,SC2016
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -19,13 +19,6 @@ let_go() {
 
 waits() {
     "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
-}
-
-# Gone, or nobody has asked for its status yet.
-is_dead() {
-    local state
-    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
-    [ "${state:-Z}" = Z ]
 }
 
 # killed_by FILE COMMAND…: the number of the signal that ended it, or 0, in FILE; its pid in FILE.pid.
@@ -170,6 +163,40 @@ test_kill_of_run_kills_the_command_and_the_lease_frees_the_lock() {
     expect_exit 0 "$latchkey" run -w 30 a true
     wait "$pid"
     [ $? -eq 137 ] || fail "not killed"
+}
+
+# A shell with a child: their pids are in `child` and `grandchild`.
+family='sleep 1000 & echo $! >grandchild; echo $$ >child; wait'
+
+test_kill_of_run_kills_what_the_command_has_started() {
+    begin "$latchkey" run --lease 0.5 a sh -c "$family"
+    eventually test -s child
+    kill -KILL "$begun"
+    eventually is_dead "$(cat child)"
+    eventually is_dead "$(cat grandchild)"
+    expect_exit 0 "$latchkey" run -w 30 a true
+}
+
+test_kill_of_the_group_of_run_does_so_too() {
+    begin "$latchkey" run --lease 0.5 a sh -c "$family"
+    eventually test -s child
+    kill -KILL -- "-$begun"
+    eventually is_dead "$(cat child)"
+    eventually is_dead "$(cat grandchild)"
+}
+
+test_what_the_command_leaves_behind_goes_on() {
+    expect_exit 0 "$latchkey" run a sh -c 'sleep 1000 >/dev/null 2>&1 & echo $! >left'
+    expect_exit 0 "$latchkey" run a true
+    ! is_dead "$(cat left)" || fail "it was killed"
+    kill "$(cat left)"
+}
+
+test_nothing_of_run_is_left_when_it_has_ended() {
+    # Its output ends with it, and so does every process that had its words.
+    local name=left-$$
+    [ "$("$latchkey" run "$name" echo x | cat)" = x ] || fail "no x"
+    ! grep -lsz "^$name\$" /proc/[0-9]*/cmdline || fail "something is left"
 }
 
 test_a_command_that_stops_keeps_its_lock_and_goes_on() {

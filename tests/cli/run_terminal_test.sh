@@ -1,5 +1,5 @@
 # `latchkey run` at a terminal: the line while it waits, and the keys of job control.
-# shellcheck shell=bash disable=SC2317,SC2016
+# shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -17,7 +17,7 @@ terminal() {
 # open_terminal [WIDTH]: a terminal with a shell in it, in the test's folder; it ends with the test.
 open_terminal() {
     pane=$(mktemp -u "$test_folder/t.XXXX")
-    trap 'terminal kill-server 2>/dev/null' EXIT
+    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
     unset TMUX
     terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec bash --norc --noprofile"
     eventually sees '^>'
@@ -104,6 +104,27 @@ test_ctrl_c_ends_the_wait() {
     ! sees 'not here' || fail "$(screen)"
     echo >stop
     wait
+}
+
+test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
+    local began_ms
+    start_server
+    open_terminal
+    hold -u "$url" a
+    type_line '$latchkey run -u '"$url"' a true'
+    eventually sees 'waited 1'
+    kill -STOP "$server"
+    # The line stands still: an answer is waited for.
+    screen >before
+    eventually sh -c 'sleep 1.5; tmux -S "$1" capture-pane -p | grep -v "^$" | cmp -s - before' - "$pane"
+    began_ms=$(date +%s%3N)
+    terminal send-keys C-c
+    type_line 'echo "code $?"'
+    eventually sees '^code 130'
+    check [ $(($(date +%s%3N) - began_ms)) -lt 3000 ]
+    kill -CONT "$server"
+    echo >stop
+    wait "$!"
 }
 
 test_ctrl_c_ends_the_command_with_130() {

@@ -1,0 +1,145 @@
+/*
+ * The line that tells a terminal on stderr, and only there, how the wait goes. On a thread of its own:
+ * a server that does not answer must not keep signals waiting.
+ */
+#include "duration.h"
+#include "moment.h"
+#include "run.h"
+#include "table.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIRST_MS = 300, EVERY_MS = 1000, LAST_S = 1 };
+
+struct run_line {
+    const run *self;
+    int64_t began_ms;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of the terminal, and of these two */
+    bool shown, ends;
+    pthread_cond_t ending;
+};
+
+static size_t place_of(const lk_info *info, const char *owner) {
+    for (size_t i = 0; i < info->waiter_count; i++)
+        if (strcmp(info->waiters[i].owner, owner) == 0)
+            return i + 1;
+    return 0;
+}
+
+static void describe_holder(const lk_info *info, char *text, size_t size) {
+    char age[DURATION_SIZE];
+    if (!info->holder_count) {
+        snprintf(text, size, "nobody holds it");
+        return;
+    }
+    const lk_holder_info *first = &info->holders[0];
+    int length = snprintf(text, size, "held by %s on %s, pid %lld, for %s", first->app, first->host,
+                          (long long)first->pid, duration_write(first->held_ms, age));
+    if (info->holder_total > 1 && length > 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, " and %zu more", info->holder_total - 1);
+}
+
+/* A line that wraps cannot be taken back. */
+static void fit(char *line) {
+    struct winsize size = {0};
+    size_t room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    for (; *line; line++) {
+        bool goes_on = ((unsigned char)*line & 0xC0) == 0x80; /* UTF-8 */
+        if (!goes_on && --room == 0)
+            break;
+    }
+    *line = '\0';
+}
+
+/* Not from behind, and not to a terminal that is held with Ctrl-S. */
+static bool may_show(void) {
+    pid_t front = tcgetpgrp(STDERR_FILENO);
+    return (front < 0 || front == getpgrp()) && run_may_write();
+}
+
+static void show(run_line *line, const lk_info *info) {
+    char holder[300], waited[DURATION_SIZE], text[1000];
+    describe_holder(info, holder, sizeof holder);
+    snprintf(text, sizeof text, "waiting for %s: %s; place %zu of %zu, waited %s", line->self->name,
+             holder, place_of(info, lk_owner(line->self->lock)), info->waiter_total,
+             duration_write(moment_ms() - line->began_ms, waited));
+    text_tame(text);
+    fit(text);
+    dprintf(STDERR_FILENO, "\r\033[K%s", text);
+    line->shown = true;
+}
+
+/* With the mutex held. False: it is to end. */
+static bool rest(run_line *line, int64_t ms) {
+    struct timespec until;
+    int over = 0;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + ms % 1000 * 1000000;
+    until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    while (!line->ends && over == 0)
+        over = pthread_cond_clockwait(&line->ending, &line->mutex, CLOCK_MONOTONIC, &until);
+    return !line->ends;
+}
+
+static void *tell(void *arg) {
+    run_line *line = arg;
+    pthread_mutex_lock(&line->mutex);
+    for (int64_t ms = FIRST_MS; rest(line, ms); ms = EVERY_MS) {
+        lk_info *info = NULL;
+        pthread_mutex_unlock(&line->mutex);
+        lk_status status = lk_inspect(line->self->client, line->self->name, &info);
+        pthread_mutex_lock(&line->mutex);
+        if (status == LK_OK && !line->ends && may_show())
+            show(line, info);
+        lk_info_free(info);
+    }
+    pthread_mutex_unlock(&line->mutex);
+    return NULL;
+}
+
+run_line *run_line_start(const run *self) {
+    run_line *line = isatty(STDERR_FILENO) ? calloc(1, sizeof *line) : NULL;
+    if (!line)
+        return NULL;
+    line->self = self;
+    line->began_ms = moment_ms();
+    pthread_mutex_init(&line->mutex, NULL);
+    pthread_cond_init(&line->ending, NULL);
+    if (pthread_create(&line->thread, NULL, tell, line) == 0)
+        return line;
+    free(line);
+    return NULL;
+}
+
+void run_line_end(run_line *line) {
+    if (!line)
+        return;
+    pthread_mutex_lock(&line->mutex);
+    line->ends = true;
+    pthread_cond_signal(&line->ending);
+    if (line->shown)
+        dprintf(STDERR_FILENO, "\r\033[K");
+    pthread_mutex_unlock(&line->mutex);
+}
+
+bool run_line_free(run_line *line) {
+    struct timespec until;
+    if (!line)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LAST_S;
+    if (pthread_timedjoin_np(line->thread, NULL, &until) != 0)
+        return false;
+    pthread_cond_destroy(&line->ending);
+    pthread_mutex_destroy(&line->mutex);
+    free(line);
+    return true;
+}

@@ -1,0 +1,59 @@
+/* The signals of `run`: read where they can be acted on, and passed on to the child as they came. */
+#include "exits.h"
+#include "run.h"
+#include "say.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Those that we were told to ignore stay ignored, as under nohup; the child inherits that. */
+static bool is_ignored(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/*
+ * A write that fails is no reason to die, and the terminal can be given to the child from behind:
+ * SIGPIPE and SIGTTOU are blocked, and never read.
+ */
+int run_block_signals(run *self) {
+    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT, SIGCHLD};
+    sigset_t set;
+    self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof read_here / sizeof *read_here; i++)
+        if (!is_ignored(read_here[i]))
+            sigaddset(&set, read_here[i]);
+    self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (self->signal_fd < 0)
+        return say_failure(EXIT_BROKEN, "no descriptors are left");
+    sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &set, &self->mask);
+    return 0;
+}
+
+int run_next_signal(const run *self) {
+    struct signalfd_siginfo info;
+    return read(self->signal_fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void run_stop(bool job) {
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, &before);
+    kill(job ? 0 : getpid(), SIGTSTP);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+int run_die_of(int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    signal(number, SIG_DFL);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return EXIT_BY_SIGNAL + number;
+}
