@@ -83,8 +83,8 @@ begin() {
 end_started() {
     local pid
     for pid in "${started[@]}"; do
+        kill -CONT -- "-$pid" # first: it would undo the stop by which a leak check looks at what ends
         kill -TERM -- "-$pid"
-        kill -CONT -- "-$pid"
     done 2>/dev/null
     # shellcheck disable=SC2046 # a word for each job
     kill $(jobs -p) 2>/dev/null
