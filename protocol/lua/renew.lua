@@ -14,32 +14,35 @@
 
 local now, now_text = clock()
 
--- Fence, req and the lease in µs of an entry, if all of it is as it must be.
-local function read_entry(at)
-    local key, handle = KEYS[at], ARGV[at]
-    local client, fence, req, lease = string.match(table.concat(ARGV, ' ', at, at + 3),
-        '^([0-9a-f]+)%-[0-9a-f]+ (%d+) (%d+) (%d+)$')
-    if not client or #client ~= 32 or #handle ~= 45 or #fence > 16
-        or (#fence == 16 and fence > '9007199254740992') or #req > 15 or #lease > 9
-        or tonumber(lease) < 100 or tonumber(lease) > 86400000 or #key > 512
-        or not string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$') or KEYS[at + 1] ~= key .. ':d'
-        or KEYS[at + 2] ~= key .. ':r' or KEYS[at + 3] ~= key .. ':w' then
+-- The lease in µs of an entry, if that, its req and its keys are as they must be. A handle and a fence
+-- that a lock knows need no check, nor does the name of that lock.
+local function lease_of(at)
+    local key, req, lease = KEYS[at], ARGV[at + 2], ARGV[at + 3]
+    if #req > 15 or #lease > 8 or not string.find(req .. ' ' .. lease, '^%d+ [1-9]%d%d+$')
+        or KEYS[at + 1] ~= key .. ':d' or KEYS[at + 2] ~= key .. ':r'
+        or KEYS[at + 3] ~= key .. ':w' then
         return
     end
-    return tonumber(fence), string.match(req, '^0*(%d+)'), lease * 1000
+    lease = tonumber(lease)
+    if lease <= 86400000 then return lease * 1000 end
 end
 
--- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3.
-local function renew_sole(key, sole, fence, lease)
-    local before, present, waiting, writes, old, between, first, provisional, after, length, at =
-        string.match(sole, '^(%S+ (%d+) [0246] (%d) %d+ (%d+) )(%d+)( %d+ (%d+) %a %d+ )(%d)() %d+ (%d+) ()')
-    if not before or fence < tonumber(first) or fence > tonumber(present) then return end
+-- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3. What is compared and what is left as it is
+-- is told by its place: to cut it out would cost more than all else.
+local function renew_sole(key, sole, at, lease)
+    local waiting, writes, due_at, old, due_end, claim_at, provisional, claim_end, length, texts_at =
+        string.match(sole, '^[0246] (%d) %d+ (%d+) ()(%d+)() %d+ %d+ %a %d+ ()(%d)() %d+ (%d+) ()', at)
+    if not old or #old ~= #now_text or old <= now_text then return end
     local due, earliest, latest = tonumber(old), math.huge, 0
-    if waiting ~= '0' then earliest, latest = line_dues(string.sub(sole, at + length)) end
-    if due <= now or earliest <= now then return end
-    if provisional == '1' or now + lease > due then
+    if waiting ~= '0' then earliest, latest = line_dues(string.sub(sole, texts_at + length)) end
+    if earliest <= now then return end
+    if now + lease > due or provisional == '1' then
         due = math.max(due, now + lease)
-        hset(key, 'sole', before .. digits(due) .. between .. '0' .. string.sub(sole, after))
+        local rest = string.sub(sole, due_end)
+        if provisional == '1' then
+            rest = string.sub(sole, due_end, claim_at - 1) .. '0' .. string.sub(sole, claim_end)
+        end
+        hset(key, 'sole', string.sub(sole, 1, due_at - 1) .. digits(due) .. rest)
         redis.call('PEXPIREAT', key, expiry_ms(math.max(due, latest), writes ~= '0'))
     end
     return { 'lease', math.floor((due - now) / 1000) }
@@ -76,9 +79,9 @@ local function renew_among_others(at, key, handle, fence, lease)
     local v = redis.pcall('HMGET', key, 'h:' .. handle, 'write_holds', 'reader_waiters',
         'writer_waiters', 'up', 'mark')
     if not v[1] or v[6] then return end
-    local counts, present, first, provisional, rest = string.match(v[1],
-        '^(%d+ %d+ (%d+) (%d+) %d+ %a %d+ )(%d)(.*)$')
-    if fence < tonumber(first) or fence > tonumber(present) then return end
+    local counts, present, provisional, rest = string.match(v[1],
+        '^(%d+ %d+ (%d+) %d+ %d+ %a %d+ )(%d)(.*)$')
+    if fence ~= present then return end
     local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now_text, now_text, 'LIMIT', '0', '1')
     if run_out.err or run_out[1] then return end
     local member = 'h:' .. handle
@@ -99,13 +102,16 @@ local function renew_among_others(at, key, handle, fence, lease)
 end
 
 local function renew_shortly(at)
-    local key, handle = KEYS[at], ARGV[at]
-    local fence, req, lease = read_entry(at)
-    local sole = fence and redis.pcall('HGET', key, 'sole')
+    local key, handle, fence = KEYS[at], ARGV[at], ARGV[at + 1]
+    local lease = lease_of(at)
+    local sole = lease and redis.pcall('HGET', key, 'sole')
     if type(sole) == 'string' then
-        if fence == 0 then return renew_in_line(key, handle, sole, req, lease) end
-        if string.sub(sole, 1, 45) == handle then return renew_sole(key, sole, fence, lease) end
-    elseif sole == false and fence > 0 then
+        local named = handle .. ' ' .. fence .. ' '
+        if #handle == 45 and string.sub(sole, 1, #named) == named then
+            return renew_sole(key, sole, #named + 1, lease)
+        end
+        if fence == '0' then return renew_in_line(key, handle, sole, ARGV[at + 2], lease) end
+    elseif sole == false and fence ~= '0' then
         return renew_among_others(at, key, handle, fence, lease)
     end
 end
