@@ -14,7 +14,7 @@ configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo install test test-asan test-tsan bench fuzz format clean help packages
+.PHONY: all demo install test test-asan test-tsan bench bench-quick bench-parts bench-build fuzz format clean help packages
 
 all: ## build into build/
 	$(call build,$(BUILD),)
@@ -40,9 +40,19 @@ test-tsan: packages ## the same under the thread sanitizer
 	$(call build,$(BUILD)-tsan,-DLATCHKEY_SANITIZE=thread)
 	$(call check,$(BUILD)-tsan)
 
-bench: packages ## build without assertions and run the benchmarks
-	$(call build,$(BUILD)-bench,-DCMAKE_BUILD_TYPE=Release)
+bench: bench-build ## latchkey beside its peers, on one server (half an hour); see bench/README.md
+	LATCHKEY_BENCH_BUILD=$(abspath $(BUILD)-bench) python3 bench/compare
+
+bench-quick: bench-build ## the same in less than three minutes, into build-bench/results
+	LATCHKEY_BENCH_BUILD=$(abspath $(BUILD)-bench) python3 bench/compare --quick \
+	    --results $(BUILD)-bench/results
+
+bench-parts: bench-build ## the library, the scripts, the core and the command against their floors
 	cmake --build $(BUILD)-bench --target bench
+
+bench-build: packages
+	@scripts/install-packages bench/packages
+	$(call build,$(BUILD)-bench,-DCMAKE_BUILD_TYPE=Release)
 
 fuzz: packages ## fuzz for FUZZ_SECONDS (300) each
 	cmake -S . -B $(BUILD)-fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DLATCHKEY_SANITIZE=address \
@@ -56,7 +66,7 @@ clean: ## remove what was built
 	rm -rf build build-*
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 packages:
 	@scripts/install-packages
