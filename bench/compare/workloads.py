@@ -34,7 +34,7 @@ class Plan:
         self.seconds = 0.2 if quick else 1.5
         self.contend_seconds = 0.4 if quick else 2
         self.processes = 2 if quick else 4
-        self.hold_seconds = (1, 0.5) if quick else (20, 10)
+        self.hold_seconds = (1, 0.5) if quick else (30, 30)
         self.held = 1000 if quick else 10000
         self.rounds = 1 if quick else 3
 
