@@ -91,6 +91,24 @@ end_started() {
     wait
 }
 
+# hold WORD…: another `run` with these words has its lock until `let_go`. What it says on stderr, and
+# its end, are not checked. A file that holds in another way has these functions of its own.
+hold() {
+    mkfifo stop
+    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
+    eventually test -e held
+}
+
+let_go() {
+    echo >stop
+    wait
+}
+
+# waits LOCK COUNT
+waits() {
+    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
+}
+
 # ends_with CODE PID
 ends_with() {
     local got

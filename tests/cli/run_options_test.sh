@@ -3,18 +3,6 @@
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# The lock is held by another until `let_go`. What it says on stderr, and its end, are not checked.
-hold() {
-    mkfifo stop
-    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
-    eventually test -e held
-}
-
-let_go() {
-    echo >stop
-    wait
-}
-
 shows() {
     "$latchkey" inspect "$1" >seen && grep -q -- "$2" seen
 }

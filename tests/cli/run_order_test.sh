@@ -3,16 +3,6 @@
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-hold() {
-    mkfifo stop
-    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
-    eventually test -e held
-}
-
-waits() {
-    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
-}
-
 test_two_hundred_keep_a_counter_and_their_order() {
     local number
     hold a

@@ -6,21 +6,6 @@ source "${BASH_SOURCE%/*}/harness.sh"
 # A shell ignores SIGINT for what it starts in the background.
 as_in_front=(env --default-signal=INT --default-signal=QUIT)
 
-hold() {
-    mkfifo stop
-    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
-    eventually test -e held
-}
-
-let_go() {
-    echo >stop
-    wait
-}
-
-waits() {
-    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
-}
-
 # killed_by FILE COMMAND…: the number of the signal that ended it, or 0, in FILE; its pid in FILE.pid.
 killed_by() {
     perl -e '

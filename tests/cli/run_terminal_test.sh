@@ -37,16 +37,6 @@ screen() {
     terminal capture-pane -p | grep -v '^$'
 }
 
-hold() {
-    mkfifo stop
-    "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
-    eventually test -e held
-}
-
-waits() {
-    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
-}
-
 is_free() {
     "$latchkey" run -n "$1" true
 }
