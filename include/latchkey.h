@@ -412,9 +412,9 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
 
 /*
  * Takes the holds of one owner (as lk_inspect shows it), or with NULL of all, away by force. Their
- * programs are told (on_lost): at once where a handle of the client has an on_lost or has waited,
- * otherwise with the next renewal. Those who wait are granted. A writer that goes so leaves the
- * lock abandoned. Waiters stay.
+ * programs are told (on_lost): at once where a handle of the client has waited or has an on_lost
+ * (for a tenth of a second: its client listens from then on), otherwise with the next renewal.
+ * Those who wait are granted. A writer that goes so leaves the lock abandoned. Waiters stay.
  *
  * LK_OK · LK_NOT_HELD: no such holder · LK_INVALID · LK_UNAVAILABLE: not known whether it happened
  * · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip. Refused
