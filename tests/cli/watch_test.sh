@@ -17,6 +17,7 @@ end_all() {
 
 # watch WORD…: begins to watch, with its lines in the file `seen`, and waits for the first look.
 watch() {
+    rm -f seen # that of the watch before says that it watches
     "$latchkey" watch --interval 50ms "$@" >seen 2>watch_said &
     watcher=$!
     trap end_all EXIT
