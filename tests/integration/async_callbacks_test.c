@@ -194,6 +194,7 @@ static void calls_that_do_not_block_work(void **state) {
 }
 
 typedef struct {
+    atomic_bool may_free; /* nobody else uses the handle any more */
     atomic_int freed;
     tally others;
 } freeing;
@@ -201,6 +202,8 @@ typedef struct {
 static void free_it(lk_lock *lock, lk_status status, void *arg) {
     freeing *self = arg;
     (void)status;
+    while (!atomic_load(&self->may_free))
+        pause_ms(1);
     lk_lock_free(lock);
     atomic_fetch_add(&self->freed, 1);
 }
@@ -209,7 +212,7 @@ static void a_callback_may_free_its_handle(void **state) {
     (void)state;
     enum { HANDLES = 50 };
     lk_client *client = open_client();
-    freeing self = {.freed = 0};
+    freeing self = {.may_free = true};
     for (int i = 0; i < HANDLES; i++)
         assert_ok(lk_acquire_async(handle_of(client, "a:free"), LK_WRITE, -1, free_it, &self));
     assert_eventually(atomic_load(&self.freed) == HANDLES);
@@ -221,11 +224,12 @@ static void freeing_inside_a_callback_ends_the_operations_behind_it(void **state
     (void)state;
     lk_client *client = open_client();
     lk_lock *holder = handle_of(client, "a:free-2"), *lock = handle_of(client, "a:free-2");
-    freeing self = {.freed = 0};
+    freeing self = {.may_free = false};
     assert_ok(lk_wrlock(holder));
     assert_ok(lk_acquire_async(lock, LK_READ, 0, free_it, &self)); /* busy */
     for (int i = 0; i < 3; i++)
         assert_ok(lk_acquire_async(lock, LK_WRITE, -1, tally_done, &self.others));
+    atomic_store(&self.may_free, true);
     assert_eventually(atomic_load(&self.others.count) == 3);
     assert_int_equal(atomic_load(&self.others.with[LK_CANCELED]), 3);
     assert_int_equal(atomic_load(&self.freed), 1);
