@@ -402,8 +402,9 @@ typedef bool lk_list_fn(const char *name, void *arg);
 /*
  * Calls `each` with the name of every lock that somebody holds, waits for, or left abandoned,
  * sorted by bytes, each once. pattern: of the name, as in fnmatch(3): *, ?, [a-z], \; NULL for all.
- * Locks that come or go meanwhile may be there or not. The server is walked in small steps (SCAN),
- * and is never stopped.
+ * Locks that come or go meanwhile may be there or not. A key that is named like a lock's and holds
+ * something else is told of too: lk_inspect() says LK_INVALID to it. The server is walked in small
+ * steps (SCAN), and is never stopped.
  *
  * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL.
  * Blocks. Refused (LK_INVALID) inside a callback.

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,8 +50,17 @@ static const char *print_number(char *room, uint64_t number) {
 }
 
 static bool is_answer(const redisReply *reply, const char *word) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements >= 3 &&
-           strcmp(reply->element[0]->str, word) == 0;
+    size_t length = strlen(word);
+    return reply->type == REDIS_REPLY_STRING && strncmp(reply->str, word, length) == 0 &&
+           reply->str[length] == ' ';
+}
+
+/* The number that so many words stand before. */
+static uint64_t answer_number(const redisReply *reply, int before) {
+    const char *at = reply->str;
+    for (; before > 0; before--)
+        at = strchr(at, ' ') + 1;
+    return strtoull(at, NULL, 10);
 }
 
 static bool ask_for_it(bare_lock *lock, bool wait) {
@@ -70,7 +80,7 @@ static bool ask_for_it(bare_lock *lock, bool wait) {
     redisReply *reply = server_ask(lock->context, TAKE_WORDS, words);
     bool granted = is_answer(reply, "granted");
     if (granted)
-        lock->floor = lock->fence = (uint64_t)reply->element[2]->integer;
+        lock->floor = lock->fence = answer_number(reply, 2);
     else if (!wait || !is_answer(reply, "queued"))
         bench_fail("a bare acquire was refused");
     freeReplyObject(reply);
@@ -97,6 +107,6 @@ void bare_give_back(bare_lock *lock) {
     redisReply *reply = server_ask(lock->context, GIVE_WORDS, words);
     if (!is_answer(reply, "released"))
         bench_fail("a bare release was refused");
-    lock->floor = (uint64_t)reply->element[1]->integer;
+    lock->floor = answer_number(reply, 1);
     freeReplyObject(reply);
 }

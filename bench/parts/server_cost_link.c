@@ -94,6 +94,7 @@ static redisReply *read_reply(bench_link *link) {
     return reply;
 }
 
+/* Whether it is this, or a line that begins with this word. */
 static bool is(const redisReply *reply, const char *text) {
     if (reply->type == REDIS_REPLY_INTEGER) {
         char digits[24];
@@ -102,7 +103,9 @@ static bool is(const redisReply *reply, const char *text) {
     }
     if (reply->type == REDIS_REPLY_ARRAY)
         return reply->elements > 0 && is(reply->element[0], text);
-    return reply->str && strcmp(reply->str, text) == 0;
+    size_t length = strlen(text);
+    return reply->str && strncmp(reply->str, text, length) == 0 &&
+           (!reply->str[length] || reply->str[length] == ' ');
 }
 
 static const char *words_of(const redisReply *reply) {
@@ -115,7 +118,7 @@ static void check_answer(const redisReply *reply, const bench_expectation *expec
     const redisReply *looked_at = reply;
     const char *wanted = expected->answer;
     bool good = is(reply, wanted);
-    for (size_t i = 2; good && expected->entry && i < reply->elements; i++) {
+    for (size_t i = 1; good && expected->entry && i < reply->elements; i++) {
         looked_at = reply->element[i];
         wanted = expected->entry;
         good = is(looked_at, wanted);
@@ -125,8 +128,10 @@ static void check_answer(const redisReply *reply, const bench_expectation *expec
                 wanted);
         exit(EXIT_FAILURE);
     }
-    if (expected->third)
-        *expected->third = (uint64_t)reply->element[2]->integer;
+    if (expected->third && sscanf(reply->str, "%*s %*s %" SCNu64, expected->third) != 1) {
+        fprintf(stderr, "the server's answer \"%s\" has no third word\n", reply->str);
+        exit(EXIT_FAILURE);
+    }
 }
 
 /* Lines `cmdstat_<command>:calls=<n>,usec=<n>,…`. */

@@ -4,37 +4,13 @@
 -- Reply granted time fence ms flags · queued time place ms · busy time ms · deadlock time ·
 --       not-held time · stale time
 --@include clock.lua
---@include expiry.lua
 
 -- The short ways: good arguments, and nobody has the lock, or a writer must wait behind others.
 -- What these do not answer goes the long way below, which also says what is wrong. They stand here,
 -- each behind the one that is met more often, because making the functions of the long way costs
--- more than all of this.
-local now, now_text = clock()
-
--- Whether all of what was asked for is as it must be: then the flags of a grant, the lease in µs, and
--- owner, group and who as in a record.
-local function read_plain()
-    local keys, handle, req, fence, mode, wait, lease, policy, floor, owner, group, who = KEYS,
-        unpack(ARGV)
-    local key = keys[1]
-    if #keys ~= 4 or #ARGV ~= 11 or fence ~= '0' or #handle ~= 45 or #req > 15 or #lease > 8
-        or (floor ~= '0' and (#floor ~= #now_text or floor > now_text))
-        or (mode ~= 'read' and mode ~= 'write') or (wait ~= '0' and wait ~= '1')
-        or string.sub(handle, 33, 33) ~= '-' or #owner > 128 or #group > 64 or #who > 255
-        or #key > 512 or keys[2] ~= key .. ':d' or keys[3] ~= key .. ':r' or keys[4] ~= key .. ':w'
-        or not string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$')
-        or not string.find(handle .. ' ' .. req .. ' ' .. lease .. ' ' .. floor .. ' ' .. owner
-            .. group .. who, '^[0-9a-f]+%-[0-9a-f]+ [1-9]%d* [1-9]%d%d+ %d+ [^%z]*$') then
-        return
-    end
-    lease = tonumber(lease)
-    if lease > 86400000 then return end
-    local flags = policy == 'fair' and '0' or policy == 'phase-fair' and '2'
-        or policy == 'prefer-writer' and '4' or policy == 'prefer-reader' and '6'
-    if owner == '' and group == '' then return flags, lease * 1000, '0 0 ' .. who end
-    return flags, lease * 1000, #owner .. ' ' .. #group .. ' ' .. owner .. group .. who
-end
+-- more than all of this; and what is met most is not in a function, since those cost too.
+local key, handle, req, fence, mode, wait, lease_ms, policy, floor, owner, group, who = KEYS[1],
+    unpack(ARGV)
 
 -- What a server says that is full, in the same words for all versions.
 local function refused(fault)
@@ -42,64 +18,72 @@ local function refused(fault)
     return { err = string.match(text, 'OOM .*') or text }
 end
 
-local function take_free(flags, lease, texts)
-    local key, mode = KEYS[1], ARGV[4]
-    local fence, token, due = now, now_text, now + lease
-    if ARGV[8] == now_text then
-        fence = now + 1
-        token = digits(fence)
+local plain = #KEYS == 4 and #ARGV == 11 and fence == '0' and #handle == 45 and #req < 16
+    and #lease_ms < 9 and #now_text == 16 and (floor == '0' or (#floor == 16 and floor <= now_text))
+    and (mode == 'read' or mode == 'write') and (wait == '0' or wait == '1') and #owner <= 128
+    and #group <= 64 and #who <= 255 and #key <= 512 and KEYS[2] == key .. ':d'
+    and KEYS[3] == key .. ':r' and KEYS[4] == key .. ':w'
+    and string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$') and string.byte(handle, 33) == 45
+    and string.find(handle, '^[0-9a-f]+%-[0-9a-f]+$') and string.find(req, '^[1-9]%d*$')
+    and string.find(lease_ms, '^[1-9]%d%d+$') and string.find(floor, '^%d+$')
+    and not string.find(who, '%z') and not string.find(owner, '%z') and not string.find(group, '%z')
+    and tonumber(lease_ms) <= 86400000 and (policy == 'fair' and '0' or policy == 'phase-fair' and '2'
+        or policy == 'prefer-writer' and '4' or policy == 'prefer-reader' and '6')
+
+-- plain: the flags of a grant. sole: what stands at the key, if it is a text.
+local sole, texts
+if plain then
+    sole, texts = redis.pcall('GET', key), '0 0 ' .. who
+    if owner ~= '' or group ~= '' then
+        texts = #owner .. ' ' .. #group .. ' ' .. owner .. group .. who
     end
-    local stored = redis.pcall('HSET', key, 'sole', ARGV[1] .. ' ' .. token .. ' ' .. flags
-        .. (mode == 'read' and ' 0 1 0 ' or ' 0 0 1 ') .. digits(due) .. ' ' .. ARGV[2] .. ' ' .. token
-        .. ' a 0 0 ' .. now_text .. ' ' .. string.format('%d ', #texts) .. texts)
-    if type(stored) == 'table' then return refused(stored) end
-    redis.call('PEXPIREAT', key, expiry_ms(due, mode == 'write'))
-    return { 'granted', now, fence, lease / 1000, tonumber(flags) }
+end
+--@include expiry.lua
+--@include entry.lua
+if sole == false then
+    local token, due = now_text, now_text + lease_ms * 1000
+    if floor == now_text then token = digits(now_text + 1) end
+    local stored = redis.pcall('SET', key, with_entry((mode == 'read' and 'ar' or 'aw') .. plain .. '0 '
+        .. token .. ' ', digits(due), now_text, handle, req, '0', texts), 'PXAT',
+        expiry_ms(due, mode == 'write'))
+    if stored.err then return refused(stored) end
+    return 'granted ' .. now_text .. ' ' .. token .. ' ' .. lease_ms .. ' ' .. plain
 end
 
-local flags, lease, texts = read_plain()
-local free = flags and redis.call('EXISTS', KEYS[1]) == 0
-if free then return take_free(flags, lease, texts) end
---@include line.lua
+--@include sole.lua
 
--- Somebody writes, and few wait to write: all of it is in one field (line.lua). SPEC 3.3, 5.4, 5.5.
-local function stand_in_line()
-    local key, handle = KEYS[1], ARGV[1]
-    local sole = redis.pcall('HGET', key, 'sole')
-    if type(sole) ~= 'string' or ARGV[9] ~= '' then return end
-    local head, fence, waiting, tail, due, length, texts_at = string.match(sole,
-        '^(%S+ (%d+) [0246] )(%d)() 0 %d+ (%d+) %d+ %d+ %a %d+ %d %d+ (%d+) ()0 ')
-    due = tonumber(due)
-    if not due or due <= now or (ARGV[8] ~= '0' and tonumber(ARGV[8]) > tonumber(fence))
-        or string.find(sole, handle, 1, true) then
-        return
+-- Somebody writes, and few wait to write: all of it is in one text. SPEC 3.3, 5.4, 5.5.
+if type(sole) == 'string' and string.find(sole, '^[ahc]w[0246]')
+    and string.find(sole, '^%d+ %d+ 0 ', 106) and not string.find(sole, handle, 23, true)
+    and owner == '' and (floor == '0' or floor <= string.sub(sole, 6, 21)) then
+    local place = string.byte(sole, 4) - 47
+    local earliest, latest = entries_due(sole, 23)
+    if wait == '0' and earliest > now_text then
+        return 'busy ' .. now_text .. string.format(' %d', math.ceil((earliest - now_text) / 1000))
     end
-    local earliest, latest = due, due
-    if waiting ~= '0' then
-        earliest, latest = line_dues(string.sub(sole, texts_at + length))
-        earliest, latest = math.min(earliest, due), math.max(latest, due)
-        if earliest <= now then return end
+    if mode == 'write' and place <= 8 and earliest > now_text then
+        local due = digits(now_text + math.min(lease_ms, 10000) * 1000)
+        if due < earliest then earliest = due end
+        sole = with_entry(string.sub(sole, 1, 3) .. string.char(place + 48) .. string.sub(sole, 5), due,
+            now_text, handle, req, lease_ms, texts)
+        local stored
+        if due > latest then
+            stored = redis.pcall('SET', key, sole, 'PXAT', expiry_ms(due, true))
+        else
+            stored = redis.pcall('SET', key, sole, 'KEEPTTL')
+        end
+        if stored.err then return refused(stored) end
+        return 'queued ' .. now_text
+            .. string.format(' %d %d', place, math.ceil((earliest - now_text) / 1000))
     end
-    if ARGV[5] == '0' then return { 'busy', now, math.ceil((earliest - now) / 1000) } end
-    if ARGV[4] == 'read' or waiting == LINE_MOST then return end
-
-    due = now + math.min(lease, 10000000)
-    local place = string.byte(waiting) - 47
-    local stored = redis.pcall('HSET', key, 'sole', head .. string.char(place + 48)
-        .. string.sub(sole, tail) .. digits(due) .. string.format(' %d ', #texts) .. handle .. ' '
-        .. ARGV[2] .. string.format(' %d ', lease) .. now_text .. ' ' .. texts)
-    if type(stored) == 'table' then return refused(stored) end
-    if due > latest then redis.call('PEXPIREAT', key, expiry_ms(due, true)) end
-    return { 'queued', now, place, math.ceil((math.min(earliest, due) - now) / 1000) }
 end
 
 -- A writer without anything here comes behind other owners' holds, and behind writers only: SPEC
 -- 3.3, 5.4, 5.5.
 local function queue_writer()
-    local key, due_key, queue, handle = KEYS[1], KEYS[2], KEYS[4], ARGV[1]
-    local owner = ARGV[9] ~= '' and ARGV[9] or handle
+    local due_key, queue, now = KEYS[2], KEYS[4], tonumber(now_text)
     local v = redis.pcall('HMGET', key, 'owners', 'mark', 'up', 'reader_waiters', 'h:' .. handle,
-        'w:' .. handle, 'o:' .. owner, 'writer_waiters', 'write_holds', 'ticket', 'floor')
+        'w:' .. handle, 'o:' .. (owner ~= '' and owner or handle), 'writer_waiters', 'write_holds', 'ticket', 'floor')
     if not v[1] or v[2] or v[3] or v[4] or v[5] or v[6] or v[7] then return end
     local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now_text, now_text, 'LIMIT', '0', '1')
     if run_out.err or run_out[1] then return end
@@ -107,13 +91,13 @@ local function queue_writer()
     if head.err then return end
 
     local waiting, ticket = (v[8] or 0) + 1, (v[10] or 0) + 1
-    local due = digits(now + math.min(lease, 10000000))
+    local due = digits(now + math.min(lease_ms, 10000) * 1000)
     local added = redis.pcall('ZADD', due_key, '-' .. due, 'w:' .. handle)
     if type(added) == 'table' then return refused(added) end
     redis.call('ZADD', queue, ticket, handle)
     local fields = { 'writer_waiters', waiting, 'ticket', ticket, 'w:' .. handle,
-        table.concat({ 'write', ticket, lease, ARGV[2], now_text, texts }, ' ') }
-    if tonumber(ARGV[8]) > tonumber(v[11] or 0) then fields[7], fields[8] = 'floor', ARGV[8] end
+        table.concat({ 'write', ticket, lease_ms * 1000, req, now_text, texts }, ' ') }
+    if tonumber(floor) > tonumber(v[11] or 0) then fields[7], fields[8] = 'floor', floor end
     redis.call('HSET', key, unpack(fields))
     -- The latest deadlines stand at the ends, the earliest in the middle (lock.lua).
     local middle = redis.call('ZRANGE', due_key, waiting - 1, waiting, 'WITHSCORES')
@@ -123,15 +107,13 @@ local function queue_writer()
     redis.call('PEXPIREAT', key, at)
     redis.call('PEXPIREAT', due_key, at)
     redis.call('PEXPIREAT', queue, at)
-    return { 'queued', now, waiting,
-        math.ceil((math.min(-middle[2], tonumber(middle[4])) - now) / 1000) }
+    return 'queued ' .. now_text .. string.format(' %d %d', waiting,
+        math.ceil((math.min(-middle[2], tonumber(middle[4])) - now) / 1000))
 end
 
-local answered = flags and stand_in_line()
-if not answered and flags and ARGV[4] == 'write' and ARGV[5] == '1' then answered = queue_writer() end
-if answered then return answered end
+local queued = type(sole) == 'table' and mode == 'write' and wait == '1' and queue_writer()
+if queued then return queued end
 --@include prelude.lua
-lk.now = now
 
 -- SPEC 9.2: the answer to a request that has been answered before.
 local function answer_again(request, hold, waiter)

@@ -1,9 +1,7 @@
--- The time source: the server's clock in µs, as number and in digits. Nothing else in the scripts
--- reads a time.
-local function clock()
-    local t = redis.call('TIME')
-    local us = t[2]
-    if #us < 6 then us = string.sub('00000' .. us, -6) end
-    local text = t[1] .. us
-    return tonumber(text), text
+-- The time source: the server's clock, µs in digits. Nothing else in the scripts reads a time.
+local now_text = redis.call('TIME')
+if #now_text[2] == 6 then
+    now_text = now_text[1] .. now_text[2]
+else
+    now_text = now_text[1] .. string.sub('00000' .. now_text[2], -6)
 end

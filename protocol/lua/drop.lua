@@ -5,7 +5,7 @@
 function lk.drop_hold(hold, at)
     local lock = lk.lock
     if hold.writes > 0 then
-        lock.mark, lock.mark_until = lock.fence, math.max(lock.mark_until or 0, at + HOUR)
+        lock.mark, lock.mark_until = lock.fence, math.max(lock.mark_until or 0, at + lk.HOUR)
     end
     lk.hold_remove(hold)
     if lock.up == hold.handle then lk.waiter_remove(lk.waiter_of(hold.handle)) end
@@ -32,7 +32,7 @@ function lk.drop_run_out()
         end
     end
     lk.drop_upgrade()
-    if lock.mark then lock.mark_until = math.max(lock.mark_until, latest + HOUR) end -- SPEC 6.4
+    if lock.mark then lock.mark_until = math.max(lock.mark_until, latest + lk.HOUR) end -- SPEC 6.4
 end
 
 -- SPEC 5.2. Notes who is first before anything changes, for 5.5.
@@ -42,7 +42,7 @@ function lk.begin()
     if lock.shape == 'sole' and lock.sole.due <= lk.now then
         local due = lock.sole.due
         lk.drop_hold(lock.sole, due)
-        if lock.mark then lock.mark_until = math.max(lock.mark_until, due + HOUR) end
+        if lock.mark then lock.mark_until = math.max(lock.mark_until, due + lk.HOUR) end
         lk.settle()
     elseif lock.shape == 'full' then
         lk.first_before = lk.first_in_order()

@@ -1,5 +1,3 @@
-local HOUR = 3600000000
-
 -- The digits of an instant. `%.0f` prints any number, for twice the time.
 local function digits(instant)
     local low = instant % 1000000
@@ -9,5 +7,5 @@ end
 -- SPEC 7.3: when the keys expire of a lock whose latest deadline this is. In digits, since it is
 -- passed several times: a command prints each number anew.
 local function expiry_ms(latest, written)
-    return digits(math.ceil((written and latest + HOUR or latest) / 1000))
+    return digits(math.ceil((written and latest + 3600000000 or latest) / 1000))
 end

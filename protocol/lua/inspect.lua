@@ -1,14 +1,13 @@
 -- inspect: who holds and who waits. Writes nothing. SPEC 10.8.
 -- KEYS  the four of the lock (SPEC 11.1)
 -- ARGV  limit
--- Reply lock time policy fence abandoned holders waiters hold-rows waiter-rows
+-- Reply the line `lock time`, policy fence abandoned holders waiters hold-rows waiter-rows
 --@include prelude.lua
 
 local request = lk.read_request({ 'limit' })
 if not request then return { err = lk.fault } end
 local limit = request.limit
 
-lk.now = clock()
 local wrong = lk.open(1, '', '', '')
 if wrong then return { err = wrong } end
 local lock = lk.lock
@@ -132,5 +131,5 @@ local function waiter_rows()
 end
 
 local alive = holding + waiting > 0
-return { 'lock', lk.now, alive and lock.policy or '', (alive or abandoned == 1) and lock.fence or 0,
+return { 'lock ' .. now_text, alive and lock.policy or '', (alive or abandoned == 1) and lock.fence or 0,
     abandoned, holding, waiting, hold_rows(), waiter_rows() }

@@ -1,15 +1,15 @@
 -- One lock: loaded by `open`, changed in memory, written back by `finish` (store.lua). Deadlines
 -- and tickets are not kept in memory but changed in their sorted sets at once.
 --
--- A hash has one of four shapes:
---   bare  nobody holds or waits: there is no hash, or one with the mark (fence, mark, mark_until)
---   sole  one hold and no waiter: all of it is in the field sole (record.lua), and there is no sorted
---         set. This is what makes an uncontended lock cheap. The counts follow from the hold, and the
---         lock's fence is the hold's.
---   few   a sole hold that writes, and up to LINE_MOST waiters that want to write, in the same field
---         (line.lua); all are their own owners, and no floor is above the fence. This is what makes a
---         mutex cheap. Only the short ways make it; the long way unfolds it first.
---   full  all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), sorted sets
+-- A lock has one of four shapes:
+--   bare  nobody holds or waits: there is no key, or a hash with the mark (fence, mark, mark_until)
+--   sole  one hold and no waiter, in a text (sole.lua) and nothing else. This is what makes an
+--         uncontended lock cheap. The counts follow from the hold, and the lock's fence is the hold's.
+--   few   a sole hold that writes, and up to 8 waiters that want to write, in the same text;
+--         no floor is above the fence. This is what makes a mutex cheap. Only the short ways make it;
+--         the long way unfolds it first.
+--   full  a hash of all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), and
+--         the sorted sets
 -- What has become full stays so, until a writer hands over to the last that waits.
 --
 -- In the sorted set of deadlines those of waiters are negative. So those that come next, of both, stand
@@ -18,14 +18,13 @@
 -- In lk, of the lock that is open:
 --   key, due_key, reader_key, writer_key
 --   lock             its fields, and: shape, sole (the one hold), run_out (members of due_key)
---   was              the fields as they stand in the hash
+--   was              the fields as they stand in the hash; text: what stands in place of it
 --   holds, waiters   records by handle; false: there is none
 --   counts           of owners (o:<owner>) and groups (g:<group>), read through `count`
 --   recounted        those that have changed
 --   gone             fields to delete
 --   heads            first handle and ticket of a queue, until it changes
 --   changed          whether there is anything to write
---   expired_ms       when the key of a sole hold would have expired
 --   unsettled        whether somebody might have to be granted
 
 function lk.type_error(key)
@@ -45,24 +44,26 @@ function lk.find_run_out()
     return redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
 end
 
+-- Returns whether this is the text of a sole hold.
 function lk.open_sole(text)
+    local hold, fields, entries = lk.sole_read(text)
+    if not hold then return false end
     local lock = lk.lock
-    local hold, flags, line = lk.sole_read(text)
     lk.holds[hold.handle], lk.counts['o:' .. hold.owner] = hold, 1
     lock.shape, lock.sole, lock.owners = 'sole', hold, 1
-    lock.fence, lock.policy = hold.fence, lk.POLICY_NAMES[math.floor(flags / 2)]
-    if hold.reads > 0 then
-        lock.read_holds, lock.group, lk.counts['g:' .. hold.group] = 1, hold.group, 1
-    end
+    lock.fence, lock.policy, lock.group = fields.fence, fields.policy, fields.group
+    lock.mark, lock.mark_until = fields.mark, fields.mark_until
+    if hold.reads > 0 then lock.read_holds, lk.counts['g:' .. hold.group] = 1, 1 end
     lock.write_holds = hold.writes > 0 and 1 or 0
     lock.phase = hold.writes > 0 and 'write' or 'read'
-    lk.expired_ms = lk.expires_ms()
-    if line ~= '' then lk.open_few(line) end
+    lk.was.text = text
+    if entries ~= '' then lk.open_few(entries) end
+    return true
 end
 
-function lk.open_few(line)
+function lk.open_few(entries)
     local lock = lk.lock
-    lock.shape, lock.line = 'few', lk.line_read(line)
+    lock.shape, lock.line = 'few', lk.entries_read(entries)
     lock.writer_waiters, lock.ticket = #lock.line, #lock.line
     for _, waiter in ipairs(lock.line) do lk.waiters[waiter.handle] = waiter end
 end
@@ -72,18 +73,18 @@ end
 function lk.open(at, handle, owner, group, may_queue)
     local key = KEYS[at]
     lk.key, lk.due_key, lk.reader_key, lk.writer_key = key, KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
-    local v = redis.pcall('HMGET', key, 'fence', 'policy', 'sole', 'mark', 'mark_until', 'group',
-        'phase', 'floor', 'ticket', 'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters',
+    local v = redis.pcall('HMGET', key, 'fence', 'policy', 'mark', 'mark_until', 'group', 'phase',
+        'floor', 'ticket', 'up', 'owners', 'read_holds', 'write_holds', 'reader_waiters',
         'writer_waiters', 'h:' .. handle, 'w:' .. handle, 'o:' .. owner, 'g:' .. group)
-    if v.err then return lk.type_error(key) end
+    local text = v.err and redis.pcall('GET', key)
     lk.holds, lk.waiters, lk.counts, lk.recounted = {}, {}, {}, {}
-    lk.gone, lk.heads, lk.changed, lk.unsettled, lk.expired_ms = {}, {}, false, false, nil
+    lk.gone, lk.heads, lk.changed, lk.unsettled = {}, {}, false, false
     local was = {
-        fence = tonumber(v[1]), policy = v[2] or nil, sole = v[3] or nil, mark = tonumber(v[4]),
-        mark_until = tonumber(v[5]), group = v[6] or nil, phase = v[7] or nil,
-        floor = tonumber(v[8]), ticket = tonumber(v[9]), up = v[10] or nil,
-        owners = tonumber(v[11]), read_holds = tonumber(v[12]), write_holds = tonumber(v[13]),
-        reader_waiters = tonumber(v[14]), writer_waiters = tonumber(v[15]),
+        fence = tonumber(v[1]), policy = v[2] or nil, mark = tonumber(v[3]),
+        mark_until = tonumber(v[4]), group = v[5] or nil, phase = v[6] or nil,
+        floor = tonumber(v[7]), ticket = tonumber(v[8]), up = v[9] or nil,
+        owners = tonumber(v[10]), read_holds = tonumber(v[11]), write_holds = tonumber(v[12]),
+        reader_waiters = tonumber(v[13]), writer_waiters = tonumber(v[14]),
     }
     local lock = {
         shape = 'bare', fence = was.fence or 0, policy = was.policy, mark = was.mark,
@@ -93,14 +94,15 @@ function lk.open(at, handle, owner, group, may_queue)
         reader_waiters = was.reader_waiters or 0, writer_waiters = was.writer_waiters or 0,
     }
     lk.was, lk.lock = was, lock
-    if was.sole then
-        lk.open_sole(was.sole)
+    if v.err and not string.find(v.err, 'WRONGTYPE') then return v.err end -- the rights to it
+    if text then
+        if type(text) ~= 'string' or not lk.open_sole(text) then return lk.type_error(key) end
     elseif was.owners then
         lock.shape = 'full'
-        lk.holds[handle] = v[16] and lk.hold_read(handle, v[16])
-        lk.waiters[handle] = v[17] and lk.waiter_read(handle, v[17])
-        lk.counts['o:' .. owner] = tonumber(v[18]) or 0
-        lk.counts['g:' .. group] = tonumber(v[19]) or 0
+        lk.holds[handle] = v[15] and lk.hold_read(handle, v[15])
+        lk.waiters[handle] = v[16] and lk.waiter_read(handle, v[16])
+        lk.counts['o:' .. owner] = tonumber(v[17]) or 0
+        lk.counts['g:' .. group] = tonumber(v[18]) or 0
         lock.run_out = lk.find_run_out()
         if lock.run_out.err then return lk.type_error(lk.due_key) end
         return (lock.reader_waiters > 0 or may_queue == 'read') and lk.check_queue('read')
@@ -123,16 +125,17 @@ function lk.spread()
     end
     local hold = lock.sole
     redis.call('ZADD', lk.due_key, hold.due, 'h:' .. hold.handle)
+    if lk.was.text then redis.call('DEL', lk.key) end
     lk.recounted['o:' .. hold.owner] = true
     if hold.reads > 0 then lk.recounted['g:' .. hold.group] = true end
-    lock.shape, lock.sole, hold.dirty, lk.expired_ms = 'full', nil, true, nil
+    lock.shape, lock.sole, hold.dirty = 'full', nil, true
 end
 
 -- Few become full. Returns the error if a key holds something else.
 function lk.unfold()
     local lock, due_words, queue_words = lk.lock, {}, {}
     if lock.shape ~= 'few' then return end
-    if not lk.may_be_refused then insist(lk.key) end
+    if not lk.may_be_refused then insist(lk.due_key) end
     local wrong = lk.spread()
     if wrong then return wrong end
     for _, waiter in ipairs(lock.line) do

@@ -1,11 +1,12 @@
 -- What every operation stands on. It checks its arguments before it reads anything (arguments), loads
 -- the lock (lock: open), drops what has run out (drop: begin), does its own work, and writes
 -- everything back in one place (store: finish). request: run is this course.
---@include lk.lua
 --@include clock.lua
+--@include lk.lua
 --@include expiry.lua
 --@include full.lua
---@include line.lua
+--@include sole.lua
+--@include entry.lua
 --@include arguments.lua
 --@include record.lua
 --@include lock.lua

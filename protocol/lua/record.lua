@@ -1,12 +1,11 @@
--- Holds and waiters as texts in the lock's hash: numbers first, then the lengths of owner and
--- group, then owner, group and who as they are. An owner that is the handle itself has length 0.
---   h:<handle>  reads writes fence first last op granted_for provisional since …
---   w:<handle>  mode ticket lease req since …
---   sole        handle fence flags waiting reads writes due last first op granted_for provisional
---               since length … line
--- op is what `last` was: a acquire, r release, c convert, x cancel. mode is read or write. Of a sole
--- hold, what a release compares stands first; `length` is that of the texts; for the line see
--- line.lua, `waiting` is how many stand in it.
+-- Holds and waiters as texts: numbers first, then the texts, which are the lengths of owner and group,
+-- then owner, group and who as they are. An owner that is the handle itself has length 0.
+--   h:<handle>  reads writes fence first last op granted_for provisional since texts
+--   w:<handle>  mode ticket lease req since texts
+-- op is what `last` was: a acquire, r release, c convert, x cancel. mode is read or write. These are
+-- fields of the lock's hash. For the text of a sole hold see sole.lua; one of kind x has, before its texts,
+--   reads writes first op granted_for provisional mark mark_until group_length group
+-- with the mark of the lock, or 0, and its group, or -1 if there is none or it follows from the hold.
 
 function lk.with_texts(record, text, at, owner_length, group_length)
     local owner_end = at + owner_length
@@ -39,26 +38,60 @@ function lk.hold_write(hold)
         hold.since) .. lk.texts_of(hold)
 end
 
--- The hold, the flags (SPEC 10.3), and the line.
+-- The hold, the lock's own fields, and the entries that follow that of the hold. Nil, if this is no
+-- such text.
 function lk.sole_read(text)
-    local handle, fence, flags, reads, writes, due, last, first, op, granted_for, provisional, since,
-        length, at = string.match(text, '^(%S+) (%d+) (%d) %d (%d+) (%d+) (%d+) (%d+) (%d+) (%a) '
-        .. '(%d+) (%d) (%d+) (%d+) ()')
-    local owner_length, group_length, texts_at = string.match(text, '^(%d+) (%d+) ()', at)
-    return lk.with_texts({
-        handle = handle, reads = tonumber(reads), writes = tonumber(writes),
-        fence = tonumber(fence), first = tonumber(first), last = tonumber(last), op = op,
-        granted_for = tonumber(granted_for), provisional = tonumber(provisional),
+    local kind, flags, fence, due, since, handle, last, at = string.match(text,
+        '^([ahcx])[rwb](%d)%d (%d+) .. (%d+) (%d+) (%x+%-%x+) (%d+) %d+ ()')
+    if not kind then return end
+    local reads = string.sub(text, 2, 2) == 'r' and 1 or 0
+    local hold = {
+        handle = handle, reads = reads, writes = 1 - reads, fence = tonumber(fence),
+        first = tonumber(fence), last = tonumber(last), op = 'a',
+        granted_for = kind == 'a' and 0 or tonumber(last), provisional = kind == 'h' and 1 or 0,
         since = tonumber(since), due = tonumber(due),
-    }, string.sub(text, 1, at + length - 1), texts_at, owner_length, group_length),
-        tonumber(flags), string.sub(text, at + length)
+    }
+    local fields = { fence = hold.fence, policy = lk.POLICY_NAMES[math.floor(flags / 2)] }
+    if kind == 'x' then at = lk.sole_rest_read(hold, fields, text, at) end
+    local behind = entry_end(text, 23)
+    local owner_length, group_length, texts_at = string.match(text, '^(%d+) (%d+) ()', at)
+    lk.with_texts(hold, string.sub(text, 1, behind - 1), texts_at, owner_length, group_length)
+    if hold.reads > 0 then fields.group = hold.group end
+    return hold, fields, string.sub(text, behind)
 end
 
+-- What a hold of kind x has before its texts. Returns where these begin.
+function lk.sole_rest_read(hold, fields, text, at)
+    local reads, writes, first, op, granted_for, provisional, mark, mark_until, length, group_at =
+        string.match(text, '^(%d+) (%d+) (%d+) (%a) (%d+) (%d) (%d+) (%d+) (%-?%d+) ()', at)
+    hold.reads, hold.writes, hold.first = tonumber(reads), tonumber(writes), tonumber(first)
+    hold.op, hold.granted_for = op, tonumber(granted_for)
+    hold.provisional = tonumber(provisional)
+    if mark ~= '0' then fields.mark, fields.mark_until = tonumber(mark), tonumber(mark_until) end
+    if length == '-1' then return group_at end
+    fields.group = string.sub(text, group_at, group_at + length - 1)
+    return group_at + length
+end
+
+-- Nobody waits beside it.
 function lk.sole_write(hold)
-    local texts = lk.texts_of(hold)
-    return string.format('%s %.0f %d 0 %d %d %.0f %.0f %.0f %s %.0f %d %.0f %d ', hold.handle,
-        hold.fence, lk.flags(), hold.reads, hold.writes, hold.due, hold.last, hold.first, hold.op,
-        hold.granted_for, hold.provisional, hold.since, #texts) .. texts
+    local lock, texts = lk.lock, lk.texts_of(hold)
+    local mode = hold.writes == 0 and 'r' or hold.reads == 0 and 'w' or 'b'
+    local group = hold.reads == 0 and lock.group or nil
+    local kind = 'x'
+    if hold.reads + hold.writes == 1 and hold.first == hold.fence and hold.op == 'a' and not lock.mark
+        and not group then
+        if hold.granted_for == 0 and hold.provisional == 0 then kind = 'a' end
+        if hold.granted_for == hold.last then kind = hold.provisional == 1 and 'h' or 'c' end
+    end
+    if kind == 'x' then
+        texts = string.format('%d %d %.0f %s %.0f %d %.0f %.0f %d ', hold.reads, hold.writes, hold.first,
+            hold.op, hold.granted_for, hold.provisional, lock.mark or 0, lock.mark_until or 0,
+            group and #group or -1) .. (group or '') .. texts
+    end
+    return with_entry(string.format('%s%s%d0 %016.0f ', kind, mode, lk.flags(), hold.fence),
+        string.format('%016.0f', hold.due), string.format('%016.0f', hold.since), hold.handle,
+        string.format('%.0f', hold.last), '0', texts)
 end
 
 function lk.waiter_read(handle, text)
@@ -70,18 +103,17 @@ function lk.waiter_read(handle, text)
     }, text, at, owner_length, group_length)
 end
 
--- The waiters of a line, in order.
-function lk.line_read(line)
+-- The waiters of entries (sole.lua), in order.
+function lk.entries_read(entries)
     local waiters, at = {}, 1
-    while at <= #line do
-        local due, length, handle, req, lease, since, from = string.match(line,
-            '^(%d+) (%d+) (%S+) (%d+) (%d+) (%d+) ()', at)
-        at = from + length
-        local owner_length, group_length, texts_at = string.match(line, '^(%d+) (%d+) ()', from)
+    while at < #entries do
+        local due, since, handle, req, lease_ms, owner_length, group_length, texts_at = string.match(
+            entries, '^.. (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) ()', at)
+        at = entry_end(entries, at)
         waiters[#waiters + 1] = lk.with_texts({
-            handle = handle, mode = 'write', ticket = #waiters + 1, lease = tonumber(lease),
+            handle = handle, mode = 'write', ticket = #waiters + 1, lease = lease_ms * 1000,
             req = tonumber(req), since = tonumber(since), due = tonumber(due),
-        }, string.sub(line, 1, at - 1), texts_at, owner_length, group_length)
+        }, string.sub(entries, 1, at - 1), texts_at, owner_length, group_length)
     end
     return waiters
 end

@@ -6,13 +6,13 @@
 --@include clock.lua
 --@include expiry.lua
 --@include full.lua
---@include line.lua
+--@include sole.lua
 
 -- The short ways: good arguments, a hold or one of few waiters, and nothing of its lock has run out.
 -- What they do not answer goes the long way, whose functions cost more than all of this, and are
 -- made when they are first needed.
 
-local now, now_text = clock()
+local now = tonumber(now_text)
 
 -- The lease in µs of an entry, if that, its req and its keys are as they must be. A handle and a fence
 -- that a lock knows need no check, nor does the name of that lock.
@@ -24,53 +24,45 @@ local function lease_of(at)
         return
     end
     lease = tonumber(lease)
-    if lease <= 86400000 then return lease * 1000 end
+    if lease <= 86400000 and #now_text == 16 then return lease * 1000 end
 end
 
--- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3. What is compared and what is left as it is
--- is told by its place: to cut it out would cost more than all else.
-local function renew_sole(key, sole, at, lease)
-    local waiting, writes, due_at, old, due_end, claim_at, provisional, claim_end, length, texts_at =
-        string.match(sole, '^[0246] (%d) %d+ (%d+) ()(%d+)() %d+ %d+ %a %d+ ()(%d)() %d+ (%d+) ()', at)
-    if not old or #old ~= #now_text or old <= now_text then return end
-    local due, earliest, latest = tonumber(old), math.huge, 0
-    if waiting ~= '0' then earliest, latest = line_dues(string.sub(sole, texts_at + length)) end
-    if earliest <= now then return end
-    if now + lease > due or provisional == '1' then
-        due = math.max(due, now + lease)
-        local rest = string.sub(sole, due_end)
-        if provisional == '1' then
-            rest = string.sub(sole, due_end, claim_at - 1) .. '0' .. string.sub(sole, claim_end)
-        end
-        hset(key, 'sole', string.sub(sole, 1, due_at - 1) .. digits(due) .. rest)
-        redis.call('PEXPIREAT', key, expiry_ms(math.max(due, latest), writes ~= '0'))
+-- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3.
+local function renew_sole(at, sole, lease)
+    local kind, mode, flags, waiting = string.byte(sole, 1, 4)
+    if kind == 120 or flags % 2 == 1 then return end -- x, and a mark
+    local earliest, latest = entries_due(sole, 23)
+    if earliest <= now_text then return end
+    local old = string.sub(sole, 26, 41)
+    local due = digits(now + lease)
+    if due > old or kind == 104 then -- h
+        if due < old then due = old end
+        if due > latest then latest = due end
+        if waiting == 48 then latest = due end
+        set(KEYS[at], KEYS[at + 1], (kind == 104 and 'c' or string.sub(sole, 1, 1))
+            .. string.sub(sole, 2, 25) .. due .. string.sub(sole, 42), expiry_ms(latest, mode == 119))
+    else
+        due = old
     end
-    return { 'lease', math.floor((due - now) / 1000) }
+    return string.format('lease %d', math.floor((due - now) / 1000))
 end
 
 -- One of few that wait. SPEC 5.4, 5.5.
-local function renew_in_line(key, handle, sole, req, lease)
-    local held_until, length, at = string.match(sole,
-        '^%S+ %d+ [0246] %d %d+ %d+ (%d+) %d+ %d+ %a %d+ %d %d+ (%d+) ()')
-    held_until = tonumber(held_until)
-    if not held_until or held_until <= now then return end
-    local line = string.sub(sole, at + length)
-    local earliest, latest = line_dues(line)
-    local entry_at, place = 1, 1
-    local due, texts_length, who, asked, texts_at
-    while entry_at <= #line do
-        due, texts_length, who, asked, texts_at = string.match(line,
-            '^(%d+) (%d+) (%S+) (%d+) %d+ %d+ ()', entry_at)
-        if who == handle then break end
-        entry_at, place = texts_at + texts_length, place + 1
-    end
-    if who ~= handle or asked ~= req or earliest <= now then return end
-    local renewed = math.max(tonumber(due), now + math.min(lease, 10000000))
-    line = string.sub(line, 1, entry_at - 1) .. digits(renewed) .. string.sub(line, entry_at + #due)
-    hset(key, 'sole', string.sub(sole, 1, at + length - 1) .. line)
-    earliest, latest = line_dues(line)
-    redis.call('PEXPIREAT', key, expiry_ms(math.max(held_until, latest), true))
-    return { 'queued', place, math.ceil((math.min(held_until, earliest) - now) / 1000) }
+local function renew_in_line(at, handle, sole, req, lease)
+    local place, from = 0, 23
+    if not string.find(sole, '^[ahc]w[0246][1-8] ') or entries_due(sole, 23) <= now_text then return end
+    repeat
+        from, place = entry_end(sole, from), place + 1
+        local who = string.sub(sole, from + 37, from + 81)
+    until who == handle or who == ''
+    if string.match(sole, '^%d+', from + 83) ~= req then return end
+    local old = string.sub(sole, from + 3, from + 18)
+    local due = digits(now + math.min(lease, 10000000))
+    if due < old then due = old end
+    sole = string.sub(sole, 1, from + 2) .. due .. string.sub(sole, from + 19)
+    local earliest, latest = entries_due(sole, 23)
+    set(KEYS[at], KEYS[at + 1], sole, expiry_ms(latest, true))
+    return string.format('queued %d %d', place, math.ceil((earliest - now) / 1000))
 end
 
 -- Others hold or wait beside it. SPEC 5.1, 5.3.
@@ -85,7 +77,7 @@ local function renew_among_others(at, key, handle, fence, lease)
     local run_out = redis.pcall('ZRANGEBYSCORE', due_key, '-' .. now_text, now_text, 'LIMIT', '0', '1')
     if run_out.err or run_out[1] then return end
     local member = 'h:' .. handle
-    insist(key)
+    insist(due_key)
     redis.call('ZADD', due_key, 'GT', digits(now + lease), member)
     local due = tonumber(redis.call('ZSCORE', due_key, member))
     if provisional == '1' then redis.call('HSET', key, member, counts .. '0' .. rest) end
@@ -98,20 +90,20 @@ local function renew_among_others(at, key, handle, fence, lease)
     redis.call('PEXPIREAT', due_key, expires)
     if v[3] then redis.call('PEXPIREAT', KEYS[at + 2], expires) end
     if v[4] then redis.call('PEXPIREAT', KEYS[at + 3], expires) end
-    return { 'lease', math.floor((due - now) / 1000) }
+    return string.format('lease %d', math.floor((due - now) / 1000))
 end
 
 local function renew_shortly(at)
     local key, handle, fence = KEYS[at], ARGV[at], ARGV[at + 1]
     local lease = lease_of(at)
-    local sole = lease and redis.pcall('HGET', key, 'sole')
+    local sole = lease and redis.pcall('GET', key)
     if type(sole) == 'string' then
-        local named = handle .. ' ' .. fence .. ' '
-        if #handle == 45 and string.sub(sole, 1, #named) == named then
-            return renew_sole(key, sole, #named + 1, lease)
+        if fence == '0' then return renew_in_line(at, handle, sole, ARGV[at + 2], lease) end
+        if #handle == 45 and #fence == 16 and string.find(sole, handle, 60, true) == 60
+            and string.find(sole, fence, 6, true) == 6 then
+            return renew_sole(at, sole, lease)
         end
-        if fence == '0' then return renew_in_line(key, handle, sole, ARGV[at + 2], lease) end
-    elseif sole == false and fence ~= '0' then
+    elseif sole and fence ~= '0' then
         return renew_among_others(at, key, handle, fence, lease)
     end
 end
@@ -120,7 +112,6 @@ local long_way
 
 local function make_long_way()
     --@include prelude.lua
-    lk.now = now
 
     local OF_HOLD = { 'handle', 'fence', 'any_req', 'lease_ms' }
     local OF_WAITER = { 'handle', 'fence', 'req', 'lease_ms' }
@@ -148,8 +139,8 @@ local function make_long_way()
         local entry = lk.read_arguments(tonumber(ARGV[at + 1]) == 0 and OF_WAITER or OF_HOLD, at)
         local wrong = lk.fault or lk.open(at, entry.handle, entry.handle, '')
         wrong = wrong or lk.unfold()
-        if wrong then return { 'error', wrong } end
-        if lk.lock.shape == 'full' then insist(lk.key) end
+        if wrong then return 'error ' .. wrong end
+        if lk.lock.shape == 'full' then insist(lk.due_key) end
         lk.begin()
         local hold, waiter = lk.hold_of(entry.handle), lk.waiter_of(entry.handle)
         local reply, told
@@ -159,7 +150,7 @@ local function make_long_way()
             reply = renew_hold(hold, entry)
         end
         lk.finish(told)
-        return reply
+        return lk.line(reply)
     end
 end
 
@@ -169,7 +160,7 @@ end
 if #ARGV ~= #KEYS then
     return { err = 'LKARG arguments: expected ' .. #KEYS .. ', got ' .. #ARGV }
 end
-local reply = { 'renewed', now }
+local reply = { 'renewed ' .. now_text }
 for at = 1, #KEYS, 4 do
     local answer = renew_shortly(at)
     if not answer then

@@ -1,9 +1,9 @@
--- The end of every operation: the hash is written back, all keys get their expiry, the messages
+-- The end of every operation: the lock is written back, all keys get their expiry, the messages
 -- go out.
 
 lk.FIELDS = {
-    'fence', 'policy', 'sole', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket', 'up',
-    'owners', 'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
+    'fence', 'policy', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket', 'up', 'owners',
+    'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
 }
 
 -- SPEC 5.5: to the earliest deadline of any hold or waiter.
@@ -29,7 +29,7 @@ end
 function lk.expires_ms()
     local lock, due = lk.lock, lk.latest_due()
     local written = lock.mark or lock.write_holds > 0
-    if lock.mark then due = math.max(due, lock.mark_until - HOUR) end
+    if lock.mark then due = math.max(due, lock.mark_until - lk.HOUR) end
     return expiry_ms(due, written)
 end
 
@@ -40,7 +40,17 @@ function lk.call_with(command, words)
     end
 end
 
-function lk.store()
+function lk.store_sole()
+    local text, expires = lk.sole_write(lk.lock.sole), lk.expires_ms()
+    if text == lk.was.text then return end
+    if lk.may_be_refused then
+        redis.call('SET', lk.key, text, 'PXAT', expires)
+    else
+        set(lk.key, lk.due_key, text, expires)
+    end
+end
+
+function lk.store_full()
     local lock, was, gone, words = lk.lock, lk.was, lk.gone, {}
     local function put(field, value)
         if value then
@@ -49,41 +59,31 @@ function lk.store()
             gone[#gone + 1] = field
         end
     end
-    -- What is 0, or follows from the sole hold, is absent from the hash.
-    local full, sole = lock.shape == 'full', lock.sole
-    local stored = full and lock or {
-        sole = lk.sole_write(sole), mark = lock.mark, mark_until = lock.mark_until,
-        group = sole.reads == 0 and lock.group or nil,
-    }
     for at = 1, #lk.FIELDS do
         local name = lk.FIELDS[at]
-        local value = stored[name]
-        if value == 0 then value = nil end
+        local value = lock[name]
+        if value == 0 then value = nil end -- what is 0 is absent from the hash
         if value ~= was[name] then put(name, value) end
     end
-    if full then
-        for handle, hold in pairs(lk.holds) do
-            if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
-        end
-        for handle, waiter in pairs(lk.waiters) do
-            if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
-        end
-        for field in pairs(lk.recounted) do
-            local count = lk.counts[field]
-            put(field, count > 0 and count or nil)
-        end
+    for handle, hold in pairs(lk.holds) do
+        if hold and hold.dirty then put('h:' .. handle, lk.hold_write(hold)) end
     end
-    if #gone == 0 and #words > 0 and not lk.may_be_refused then insist(lk.key) end
+    for handle, waiter in pairs(lk.waiters) do
+        if waiter and waiter.dirty then put('w:' .. handle, lk.waiter_write(waiter)) end
+    end
+    for field in pairs(lk.recounted) do
+        local count = lk.counts[field]
+        put(field, count > 0 and count or nil)
+    end
+    if #gone == 0 and #words > 0 and not lk.may_be_refused then insist(lk.due_key) end
     lk.call_with('HDEL', gone)
     lk.call_with('HSET', words)
     -- Last of all: an instant that is past by now, because the server stood still, deletes the key.
     local at = lk.expires_ms()
-    if at ~= lk.expired_ms then redis.call('PEXPIREAT', lk.key, at) end
-    if full then
-        redis.call('PEXPIREAT', lk.due_key, at)
-        if lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end
-        if lock.writer_waiters > 0 then redis.call('PEXPIREAT', lk.writer_key, at) end
-    end
+    redis.call('PEXPIREAT', lk.key, at)
+    redis.call('PEXPIREAT', lk.due_key, at)
+    if lock.reader_waiters > 0 then redis.call('PEXPIREAT', lk.reader_key, at) end
+    if lock.writer_waiters > 0 then redis.call('PEXPIREAT', lk.writer_key, at) end
 end
 
 -- SPEC 7.1, 7.2.
@@ -110,7 +110,13 @@ function lk.finish(answered)
         lk.tell(first, string.format('watch %s %.0f 0 %.0f %.0f 0', first, lk.waiter_of(first).req,
             lk.now, lk.earliest_ms()))
     end
-    if lk.nobody() then lk.clear() else lk.store() end
+    if lk.nobody() then
+        lk.clear()
+    elseif lk.lock.sole then
+        lk.store_sole()
+    else
+        lk.store_full()
+    end
     -- Protected: an ACL that forbids the channel must not make an error of what has been done.
     for _, client in ipairs(lk.told) do
         redis.pcall('PUBLISH', lk.prefix .. ':' .. client, table.concat(lk.told[client], '\n'))

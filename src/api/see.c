@@ -156,6 +156,7 @@ static bool is_scan_reply(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
            reply->element[0]->type == REDIS_REPLY_STRING &&
            reply->element[0]->len < sizeof((listing *)0)->cursor &&
+           strspn(reply->element[0]->str, "0123456789") == (size_t)reply->element[0]->len &&
            reply->element[1]->type == REDIS_REPLY_ARRAY;
 }
 

@@ -5,24 +5,26 @@
 
 static const uint64_t number_most = UINT64_C(1) << 53;
 
-bool lki_reply_number(const redisReply *reply, uint64_t *out) {
-    if (reply->type == REDIS_REPLY_INTEGER) {
-        uint64_t integer = (uint64_t)reply->integer; /* one below 0 is far above the most */
-        if (integer <= number_most)
-            *out = integer;
-        return integer <= number_most;
-    }
-    if (reply->type != REDIS_REPLY_STRING || !reply->len || reply->len > 16)
-        return false;
+static bool read_number(const char *digits, size_t length, uint64_t *out) {
     uint64_t number = 0;
-    for (size_t i = 0; i < (size_t)reply->len; i++) {
-        if (reply->str[i] < '0' || reply->str[i] > '9')
+    for (size_t i = 0; i < length; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
             return false;
-        number = number * 10 + (uint64_t)(reply->str[i] - '0');
+        number = number * 10 + (uint64_t)(digits[i] - '0');
     }
-    if (number > number_most)
+    if (!length || length > 16 || number > number_most)
         return false;
     *out = number;
+    return true;
+}
+
+bool lki_reply_number(const redisReply *reply, uint64_t *out) {
+    if (reply->type == REDIS_REPLY_STRING)
+        return read_number(reply->str, (size_t)reply->len, out);
+    uint64_t integer = (uint64_t)reply->integer; /* one below 0 is far above the most */
+    if (reply->type != REDIS_REPLY_INTEGER || integer > number_most)
+        return false;
+    *out = integer;
     return true;
 }
 
@@ -68,52 +70,65 @@ static void name_numbers(lki_answer *answer, const uint64_t numbers[NUMBERS_MOST
     }
 }
 
-/* The numbers of `word` stand in the reply from `at` on. */
-static lki_answer read_array(const redisReply *reply, size_t at) {
+/* Cuts the next word off a line; its length is 0 if there is none. */
+static const char *next_word(const char **line, size_t *length) {
+    const char *word = *line;
+    *length = strcspn(word, " ");
+    *line = word + *length + (word[*length] == ' ');
+    return word;
+}
+
+/* A line of a word, the server's time if `server_us` is not NULL, and the word's numbers. */
+static lki_answer read_line(const char *line, uint64_t *server_us) {
     lki_answer answer = {.word = LKI_ANSWER_NONSENSE};
     uint64_t numbers[NUMBERS_MOST] = {0};
-    size_t i = 0;
-    while (i < WORDS && strcmp(words[i].text, reply->element[0]->str) != 0)
+    size_t length, i = 0;
+    const char *word = next_word(&line, &length);
+    while (i < WORDS &&
+           (strlen(words[i].text) != length || memcmp(words[i].text, word, length) != 0))
         i++;
-    if (i == WORDS || reply->elements < at + words[i].numbers)
+    if (i == WORDS)
         return answer;
-    for (size_t n = 0; n < words[i].numbers; n++)
-        if (!lki_reply_number(reply->element[at + n], &numbers[n]))
+    if (server_us) {
+        word = next_word(&line, &length);
+        if (!read_number(word, length, server_us))
             return answer;
+    }
+    for (size_t n = 0; n < words[i].numbers; n++) {
+        word = next_word(&line, &length);
+        if (!read_number(word, length, &numbers[n]))
+            return answer;
+    }
     answer.word = words[i].word;
     name_numbers(&answer, numbers);
     return answer;
 }
 
-static bool is_array_with_word(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-           reply->element[0]->type == REDIS_REPLY_STRING;
-}
-
 lki_answer lki_answer_read(const redisReply *reply) {
     if (reply->type == REDIS_REPLY_ERROR)
         return (lki_answer){.word = LKI_ANSWER_ERROR, .text = reply->str};
-    uint64_t server_us;
-    if (!is_array_with_word(reply) || reply->elements < 2 ||
-        !lki_reply_number(reply->element[1], &server_us))
+    const redisReply *line = reply;
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0)
+        line = reply->element[0]; /* of renew and inspect */
+    if (line->type != REDIS_REPLY_STRING)
         return (lki_answer){.word = LKI_ANSWER_NONSENSE};
-    lki_answer answer = read_array(reply, 2);
+    uint64_t server_us = 0;
+    lki_answer answer = read_line(line->str, &server_us);
     answer.server_us = server_us;
     return answer;
 }
 
 lki_answer lki_answer_entry(const redisReply *renewed, size_t index) {
+    static const char error[] = "error ";
     lki_answer nonsense = {.word = LKI_ANSWER_NONSENSE};
-    if (renewed->elements <= index + 2)
+    if (renewed->type != REDIS_REPLY_ARRAY || renewed->elements <= index + 1)
         return nonsense;
-    const redisReply *entry = renewed->element[index + 2];
-    if (!is_array_with_word(entry))
+    const redisReply *entry = renewed->element[index + 1];
+    if (entry->type != REDIS_REPLY_STRING)
         return nonsense;
-    if (strcmp(entry->element[0]->str, "error") == 0)
-        return entry->elements > 1 && entry->element[1]->type == REDIS_REPLY_STRING
-                   ? (lki_answer){.word = LKI_ANSWER_ERROR, .text = entry->element[1]->str}
-                   : nonsense;
-    return read_array(entry, 1);
+    if (strncmp(entry->str, error, strlen(error)) == 0)
+        return (lki_answer){.word = LKI_ANSWER_ERROR, .text = entry->str + strlen(error)};
+    return read_line(entry->str, NULL);
 }
 
 bool lki_flags_abandoned(unsigned flags) {

@@ -152,15 +152,13 @@ void lki_command_scan(lki_bytes *out, const char *prefix, const char *cursor, co
     if (start_length && !is_escaped(start))
         length += add_literally(pattern + length, start, start_length);
     length += copy_to(pattern + length, "*}");
-    lki_resp_command(out, 8);
+    lki_resp_command(out, 6);
     lki_resp_text(out, "SCAN");
     lki_resp_text(out, cursor);
     lki_resp_text(out, "MATCH");
     lki_resp_word(out, pattern, length);
     lki_resp_text(out, "COUNT");
     lki_resp_text(out, "500");
-    lki_resp_text(out, "TYPE");
-    lki_resp_text(out, "hash");
 }
 
 const char *lki_key_name(const char *prefix, const char *key, size_t key_length, size_t *length) {

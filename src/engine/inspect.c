@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reply, from its second element on, and its rows. */
-enum { POLICY = 2, FENCE, ABANDONED, HOLDERS, WAITERS, HOLD_ROWS, WAITER_ROWS, ELEMENTS };
+/* The reply, behind the line that it begins with, and its rows. */
+enum { POLICY = 1, FENCE, ABANDONED, HOLDERS, WAITERS, HOLD_ROWS, WAITER_ROWS, ELEMENTS };
 enum { HANDLE, OWNER, GROUP };
 enum { READS = 3, WRITES, HOLD_LEFT, HELD, HOLD_FENCE, PROVISIONAL, HOLD_WHO, HOLD_COLUMNS };
 enum { MODE = 3, WAITER_LEFT, WAITED, REQUEST, WAITER_WHO, WAITER_COLUMNS };

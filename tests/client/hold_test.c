@@ -80,8 +80,8 @@ static void no_number_that_is_read_makes_a_lease_end_before_it_begins(void **sta
         const char *at = line;
         if (lki_message_next(&at, line + strlen(line), CLIENT, &message))
             assert_true(lki_lease_end_us(from_us, message.ms) > from_us);
-        snprintf(bytes, sizeof bytes, "*5\r\n$7\r\ngranted\r\n:1\r\n:1\r\n:%s\r\n:0\r\n",
-                 numbers[i]);
+        int length = snprintf(line, sizeof line, "granted 1 1 %s 0", numbers[i]);
+        snprintf(bytes, sizeof bytes, "$%d\r\n%s\r\n", length, line);
         redisReader *reader = redisReaderCreate();
         void *reply = NULL;
         assert_int_equal(redisReaderFeed(reader, bytes, strlen(bytes)), REDIS_OK);

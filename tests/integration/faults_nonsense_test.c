@@ -16,18 +16,19 @@ static const char *const nonsense[] = {
     "*0\r\n",
     "+OK\r\n",
     "$7\r\ngranted\r\n",
-    "*1\r\n$7\r\ngranted\r\n",
-    "*2\r\n$7\r\ngranted\r\n:1\r\n",
-    "*5\r\n$7\r\ngranted\r\n:1\r\n:-5\r\n:1\r\n:0\r\n",
-    "*5\r\n$7\r\ngranted\r\n:1\r\n$3\r\n0x1\r\n:1\r\n:0\r\n",
-    "*3\r\n$6\r\nforced\r\n:1\r\n*0\r\n",
+    "$9\r\ngranted 1\r\n",
+    "$16\r\ngranted 1 -5 1 0\r\n",
+    "$17\r\ngranted 1 0x1 1 0\r\n",
+    "+granted 1 5 1 0\r\n",
+    "*5\r\n$7\r\ngranted\r\n:1\r\n:5\r\n:1\r\n:0\r\n",
+    "$8\r\nforced 1\r\n",
     "*3\r\n:1\r\n:2\r\n:3\r\n",
-    "*2\r\n$7\r\nrenewed\r\n:1\r\n",
-    "*3\r\n$7\r\nrenewed\r\n:1\r\n*1\r\n$-1\r\n",
-    "*3\r\n$7\r\nrenewed\r\n:1\r\n*2\r\n$5\r\nerror\r\n:3\r\n",
-    "*9\r\n$4\r\nlock\r\n:1\r\n$4\r\nfair\r\n:0\r\n:0\r\n:1\r\n:0\r\n*1\r\n*1\r\n:1\r\n*0\r\n",
-    "*3\r\n$4\r\nlock\r\n:1\r\n*1\r\n*1\r\n*1\r\n*0\r\n",
-    "*2\r\n$9\r\nwhatever?\r\n:1\r\n",
+    "*1\r\n$9\r\nrenewed 1\r\n",
+    "*2\r\n$9\r\nrenewed 1\r\n*1\r\n$-1\r\n",
+    "*2\r\n$9\r\nrenewed 1\r\n$5\r\nerror\r\n",
+    "*8\r\n$6\r\nlock 1\r\n$4\r\nfair\r\n:0\r\n:0\r\n:1\r\n:0\r\n*1\r\n*1\r\n:1\r\n*0\r\n",
+    "*2\r\n$6\r\nlock 1\r\n*1\r\n*1\r\n*1\r\n*0\r\n",
+    "$11\r\nwhatever? 1\r\n",
     "*2\r\n*0\r\n*-1\r\n",
     "*2\r\n-ERR inside\r\n:1\r\n",
 };
@@ -237,9 +238,9 @@ static void half_an_answer_is_no_answer(void **state) {
         lk_status (*run)(lk_lock *);
         const char *half;
     } steps[] = {
-        {lk_wrlock, "*5\r\n$7\r\ngranted\r\n:17"},
-        {lk_downgrade, "*5\r\n$7\r\ngran"},
-        {lk_rdunlock, "*4\r\n$8\r\nreleased\r\n"},
+        {lk_wrlock, "$49\r\ngranted 17"},
+        {lk_downgrade, "$49\r\ngran"},
+        {lk_rdunlock, "$29\r\nreleased 17"},
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         call running;

@@ -292,9 +292,8 @@ server_whose_clock_was_set_back_by_days_is_unavailable_and_its_clock_named(void 
     open_here(PATIENT_MS);
     lk_lock *seer = new_lock(client, "seen", 0);
     long long later_us = ((long long)time(NULL) + 3 * 86400) * 1000000;
-    char *granted =
-        test_print("*5\r\n$7\r\ngranted\r\n:%lld\r\n:%lld\r\n:30000\r\n:0\r\n", later_us, later_us);
-    char *released = test_print("*4\r\n$8\r\nreleased\r\n:%lld\r\n:0\r\n:0\r\n", later_us);
+    char *granted = test_print("$49\r\ngranted %lld %lld 30000 0\r\n", later_us, later_us);
+    char *released = test_print("$29\r\nreleased %lld 0 0\r\n", later_us);
     fake_server_on(fake, "EVALSHA", 1, granted);
     assert_status(lk_wrlock(seer), LK_OK);
     fake_server_on(fake, "EVALSHA", 1, released);

@@ -226,7 +226,7 @@ static void scripts_run(lock_form *form, uint64_t now_us, const form_call *call,
 
     reply look = {0};
     clock_was_set(scripts, result);
-    script_link_read(scripts->link, &result->answer);
+    script_link_read_answer(scripts->link, &result->answer);
     script_link_read(scripts->link, &look);
     script_link_read_sync(scripts->link, result);
     if (is_unknown_script(&result->answer)) {
@@ -235,7 +235,7 @@ static void scripts_run(lock_form *form, uint64_t now_us, const form_call *call,
         script_link_append_sync(scripts->link);
         reply_clear(&result->answer);
         reply_clear(&look);
-        script_link_read(scripts->link, &result->answer);
+        script_link_read_answer(scripts->link, &result->answer);
         script_link_read(scripts->link, &look);
         script_link_read_sync(scripts->link, result);
     }

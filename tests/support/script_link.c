@@ -110,6 +110,58 @@ void script_link_read(script_link *link, reply *out) {
     freeReplyObject(answer);
 }
 
+/* A word of a line; a number is one only as it is printed, without zeros before it. */
+static void add_word(reply *to, const char *word, size_t length) {
+    bool number = length > 0 && length <= 16 && (word[0] != '0' || length == 1);
+    for (size_t i = 0; i < length; i++)
+        number = number && word[i] >= '0' && word[i] <= '9';
+    if (number)
+        reply_set_integer(reply_add(to), strtoll(word, NULL, 10));
+    else
+        reply_set_text(reply_add(to), REPLY_TEXT, word, length);
+}
+
+static void split_line(const char *line, size_t length, reply *to) {
+    static const char error[] = "error ";
+    to->type = REPLY_ARRAY;
+    if (strncmp(line, error, strlen(error)) == 0) { /* its text is to the end */
+        add_word(to, line, strlen(error) - 1);
+        reply_set_text(reply_add(to), REPLY_TEXT, line + strlen(error), length - strlen(error));
+        return;
+    }
+    for (size_t at = 0; at <= length;) {
+        size_t word = strcspn(line + at, " ");
+        add_word(to, line + at, word);
+        at += word + 1;
+    }
+}
+
+static bool begins_with(const redisReply *text, const char *beginning) {
+    return text->type == REDIS_REPLY_STRING &&
+           strncmp(text->str, beginning, strlen(beginning)) == 0;
+}
+
+/* SPEC 11.4. */
+void script_link_read_answer(script_link *link, reply *out) {
+    redisReply *answer = read_reply(link->commands);
+    bool many = answer->type == REDIS_REPLY_ARRAY && answer->elements > 0;
+    const redisReply *line = many ? answer->element[0] : answer;
+    if (line->type != REDIS_REPLY_STRING) {
+        convert(answer, out);
+        freeReplyObject(answer);
+        return;
+    }
+    split_line(line->str, (size_t)line->len, out);
+    for (size_t i = 1; many && i < answer->elements; i++) {
+        const redisReply *element = answer->element[i];
+        if (begins_with(line, "renewed ") && element->type == REDIS_REPLY_STRING)
+            split_line(element->str, (size_t)element->len, reply_add(out));
+        else
+            convert(element, reply_add(out));
+    }
+    freeReplyObject(answer);
+}
+
 void script_link_append_sync(script_link *link) {
     script_link_append(link, "PUBLISH %s %lu", sync_channel, ++link->syncs);
 }

@@ -19,6 +19,9 @@ void script_link_append_words(script_link *, const lki_text *words, size_t count
 /* The reply to the oldest command that has none yet; sends what is not yet sent, in one write. */
 void script_link_read(script_link *, reply *out);
 
+/* The same of an operation's answer, whose lines are taken apart (SPEC 11.4). */
+void script_link_read_answer(script_link *, reply *out);
+
 /*
  * A mark behind the commands so far. Reading up to it, once the replies before it have been read,
  * gathers every message that these commands sent. The prefix is cut off a channel's name.

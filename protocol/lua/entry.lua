@@ -1,0 +1,7 @@
+-- `before`, which is all that comes before it, with an entry (sole.lua) behind.
+local function with_entry(before, due, since, handle, req, lease_ms, texts)
+    local size = #req + #lease_ms + #texts + 2
+    local low = size % 64
+    return before .. string.char(48 + (size - low) / 64, 48 + low) .. ' ' .. due .. ' ' .. since .. ' '
+        .. handle .. ' ' .. req .. ' ' .. lease_ms .. ' ' .. texts
+end
