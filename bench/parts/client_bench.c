@@ -71,8 +71,8 @@ static options read_options(int count, char **words) {
     return chosen;
 }
 
-static void print_what_ran(const options *chosen, const char *socket, int count, char **words) {
-    redisContext *context = server_connect(socket);
+static void print_what_ran(const options *chosen, const char *address, int count, char **words) {
+    redisContext *context = server_connect(address);
     char *version = server_version(context);
     struct utsname system;
     uname(&system);
@@ -80,7 +80,8 @@ static void print_what_ran(const options *chosen, const char *socket, int count,
     for (int i = 1; i < count; i++)
         printf(" %s", words[i]);
     printf("\nlibrary   latchkey %s\n", lk_version());
-    printf("server    %s, %s, on a Unix socket, no persistence\n", chosen->server, version);
+    printf("server    %s, %s, on a Unix socket unless said otherwise, no persistence\n",
+           chosen->server, version);
     printf("machine   %s %s %s, %ld processors\n", system.sysname, system.release, system.machine,
            sysconf(_SC_NPROCESSORS_ONLN));
     fflush(stdout);
@@ -90,11 +91,16 @@ static void print_what_ran(const options *chosen, const char *socket, int count,
 
 int main(int count, char **words) {
     options chosen = read_options(count, words);
-    test_server *server = test_server_start(chosen.server, NULL);
+    char port[16], tcp_address[32];
+    snprintf(port, sizeof port, "%d", test_server_free_port());
+    snprintf(tcp_address, sizeof tcp_address, "127.0.0.1:%s", port);
+    const char *const listens[] = {"--port", port, "--bind", "127.0.0.1", NULL};
+    test_server *server = test_server_start(chosen.server, listens);
     if (!server)
         return EXIT_FAILURE;
-    bench_plan plan = {test_server_socket(server), test_server_pid(server), chosen.quick};
-    print_what_ran(&chosen, plan.socket, count, words);
+    bench_plan plan = {test_server_socket(server), tcp_address, test_server_pid(server),
+                       chosen.quick};
+    print_what_ran(&chosen, plan.address, count, words);
     int over = 0;
     for (size_t i = 0; i < PARTS; i++) {
         if (chosen.only && chosen.only != i + 1)

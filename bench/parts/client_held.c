@@ -86,7 +86,7 @@ static void check_all(lk_lock **locks) {
 }
 
 int measure_held(const bench_plan *plan) {
-    redisContext *context = server_connect(plan->socket);
+    redisContext *context = server_connect(plan->address);
     lk_lock **locks = test_alloc(LOCKS, sizeof *locks);
     lk_client *client = library_open(plan);
     lk_lock *first = library_lock(client, "held"); /* what the first lock of a client needs */

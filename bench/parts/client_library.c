@@ -12,7 +12,8 @@ void library_must(lk_status status, const char *what) {
 
 lk_client *library_open(const bench_plan *plan) {
     lk_client *client;
-    char *url = test_print("unix://%s", plan->socket);
+    bool on_socket = *plan->address == '/';
+    char *url = test_print("%s://%s", on_socket ? "unix" : "redis", plan->address);
     library_must(lk_open(url, NULL, &client), "lk_open");
     free(url);
     return client;

@@ -12,11 +12,10 @@ static const char text[] = "granted 00000000000000000000000000000001-00000000000
                            "1700000000000000 1700000000000000 1000 0";
 
 static const char script[] = "local t = redis.call('TIME')\n"
-                             "redis.call('HGET', KEYS[1], 'sole')\n"
-                             "redis.call('HSET', KEYS[1], 'sole', ARGV[2])\n"
-                             "redis.call('PEXPIREAT', KEYS[1], '2700000000000')\n"
+                             "redis.call('GET', KEYS[1])\n"
+                             "redis.call('SET', KEYS[1], ARGV[2], 'PXAT', '2700000000000')\n"
                              "redis.call('PUBLISH', ARGV[1], ARGV[2])\n"
-                             "return { 'released', t[1] * 1000000 + t[2], 0, 0 }\n";
+                             "return 'released ' .. t[1] .. t[2] .. ' 0 0'\n";
 
 static void load_script(bench_messenger *messenger) {
     const char *words[] = {"SCRIPT", "LOAD", script};
@@ -25,10 +24,10 @@ static void load_script(bench_messenger *messenger) {
     freeReplyObject(reply);
 }
 
-void messenger_open(bench_messenger *messenger, const char *socket, int role) {
+void messenger_open(bench_messenger *messenger, const char *address, int role) {
     const char *words[] = {"SUBSCRIBE", channels[role]};
-    *messenger = (bench_messenger){.speaks = server_connect(socket),
-                                   .listens = server_connect(socket),
+    *messenger = (bench_messenger){.speaks = server_connect(address),
+                                   .listens = server_connect(address),
                                    .to = channels[1 - role]};
     freeReplyObject(server_ask(messenger->listens, 2, words));
     load_script(messenger);

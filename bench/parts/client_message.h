@@ -14,7 +14,7 @@ typedef struct {
 } bench_messenger;
 
 /* `role`: 0 or 1. Each speaks to the other. */
-void messenger_open(bench_messenger *, const char *socket, int role);
+void messenger_open(bench_messenger *, const char *address, int role);
 void messenger_close(bench_messenger *);
 void messenger_tell(bench_messenger *); /* returns when the server has answered */
 

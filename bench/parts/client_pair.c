@@ -68,7 +68,7 @@ static void report(const pair_result *result, const char *where) {
 }
 
 int measure_pair(const bench_plan *plan) {
-    redisContext *context = server_connect(plan->socket);
+    redisContext *context = server_connect(plan->address);
     bare_lock bare;
     bench_place place;
     bare_load_scripts(context);

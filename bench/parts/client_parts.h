@@ -12,7 +12,8 @@
 #include <sys/types.h>
 
 typedef struct {
-    const char *socket; /* of the server */
+    const char *address;     /* of the server: its socket */
+    const char *tcp_address; /* the same server: host:port */
     pid_t server_pid;
     bool quick;
 } bench_plan;

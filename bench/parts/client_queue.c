@@ -95,7 +95,7 @@ static queue_result run(const bench_plan *plan, const char *name, size_t waiters
     bench_crowd crowd = {.name = name, .waiters = waiters + 1};
     crowd.client_count = crowd.waiters < CLIENTS_MOST ? crowd.waiters : CLIENTS_MOST;
     member *members = test_alloc(crowd.waiters, sizeof *members);
-    redisContext *context = server_connect(plan->socket);
+    redisContext *context = server_connect(plan->address);
     for (size_t i = 0; i < crowd.client_count; i++)
         crowd.clients[i] = library_open(plan);
     lk_lock *gate = library_lock(crowd.clients[0], name);

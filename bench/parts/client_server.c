@@ -9,10 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-redisContext *server_connect(const char *socket) {
-    redisContext *context = redisConnectUnix(socket);
+static redisContext *connect_tcp(const char *address) {
+    char host[64];
+    int port;
+    if (sscanf(address, "%63[^:]:%d", host, &port) != 2)
+        bench_fail("%s: no host:port", address);
+    return redisConnect(host, port);
+}
+
+redisContext *server_connect(const char *address) {
+    redisContext *context = *address == '/' ? redisConnectUnix(address) : connect_tcp(address);
     if (!context || context->err)
-        bench_fail("%s: %s", socket, context ? context->errstr : "out of memory");
+        bench_fail("%s: %s", address, context ? context->errstr : "out of memory");
     return context;
 }
 
@@ -36,9 +44,9 @@ static redisReply *ask_info(redisContext *context, const char *section) {
  */
 static bool is_from_a_script(const char *command) {
     static const char *const names[] = {
-        "del",       "exists",      "get",  "hdel",    "hget",  "hmget",  "hset",
-        "pexpireat", "pexpiretime", "pttl", "publish", "time",  "type",   "zadd",
-        "zcard",     "zcount",      "zrem", "zrange",  "zrank", "zscore", "zrangebyscore",
+        "del",         "exists", "get",     "hdel",  "hget",   "hmget",         "hset", "pexpireat",
+        "pexpiretime", "pttl",   "publish", "set",   "time",   "type",          "zadd", "zcard",
+        "zcount",      "zrem",   "zrange",  "zrank", "zscore", "zrangebyscore",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], command) == 0)

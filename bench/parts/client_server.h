@@ -8,7 +8,8 @@
 #include <hiredis/hiredis.h>
 #include <stdint.h>
 
-redisContext *server_connect(const char *socket);
+/* The path of a socket, or host:port. */
+redisContext *server_connect(const char *address);
 
 /* One command, from its words; the reply is the caller's to free, and never an error. */
 redisReply *server_ask(redisContext *, int count, const char **words);

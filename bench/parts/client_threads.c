@@ -94,7 +94,7 @@ static void stop(thread_turns *turns, worker *workers) {
 int measure_threads(const bench_plan *plan) {
     static worker workers[THREADS];
     bench_samples one = {0}, many = {0}, ratios = {0}, busy_one = {0}, busy_many = {0};
-    redisContext *context = server_connect(plan->socket);
+    redisContext *context = server_connect(plan->address);
     bench_place place;
     place_apart(&place, plan->server_pid);
     thread_turns turns = {.client = library_open(plan)};

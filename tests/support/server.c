@@ -3,6 +3,7 @@
 
 #include "test_memory.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -245,6 +247,17 @@ const char *test_server_program(const test_server *server) {
 
 pid_t test_server_pid(const test_server *server) {
     return server->pid;
+}
+
+int test_server_free_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(probe, (struct sockaddr *)&address, length) != 0 ||
+        getsockname(probe, (struct sockaddr *)&address, &length) != 0)
+        abort();
+    close(probe);
+    return ntohs(address.sin_port);
 }
 
 bool test_server_available(const char *program) {

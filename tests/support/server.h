@@ -25,6 +25,9 @@ const char *test_server_socket(const test_server *);
 const char *test_server_program(const test_server *);
 pid_t test_server_pid(const test_server *);
 
+/* A port of the loopback that nobody listens on: for a server that must have one. */
+int test_server_free_port(void);
+
 /* Whether `program` is a path to something executable or is found on the PATH. */
 bool test_server_available(const char *program);
 

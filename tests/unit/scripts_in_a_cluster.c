@@ -4,10 +4,7 @@
  */
 #include "scripts_world.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CLIENT_A "0000000000000000000000000000000a"
 #define CLIENT_B "0000000000000000000000000000000b"
@@ -33,20 +30,10 @@ static void give_it_all_slots(world *one) {
     }
 }
 
-/* For the bus of a cluster of one node, on which nobody will speak. */
-static int free_port(void) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    int probe = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(probe, (struct sockaddr *)&address, length), 0);
-    assert_int_equal(getsockname(probe, (struct sockaddr *)&address, &length), 0);
-    close(probe);
-    return ntohs(address.sin_port);
-}
-
 static int begin(void **state) {
     char port[16];
-    snprintf(port, sizeof port, "%d", free_port());
+    snprintf(port, sizeof port, "%d", test_server_free_port());
+    /* The bus of a cluster of one node, on which nobody will speak. */
     const char *const options[] = {"--cluster-enabled", "yes", "--cluster-port", port, "--bind",
                                    "127.0.0.1",         NULL};
     if (world_begin(state, options) != 0)
