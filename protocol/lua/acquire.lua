@@ -9,8 +9,9 @@
 -- What these do not answer goes the long way below, which also says what is wrong. They stand here,
 -- each behind the one that is met more often, because making the functions of the long way costs
 -- more than all of this; and what is met most is not in a function, since those cost too.
-local key, handle, req, fence, mode, wait, lease_ms, policy, floor, owner, group, who = KEYS[1],
-    unpack(ARGV)
+local args, key = ARGV, KEYS[1]
+local handle, req, fence, mode, wait, lease_ms, policy, floor, owner, group, who = args[1], args[2],
+    args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10], args[11]
 
 -- What a server says that is full, in the same words for all versions.
 local function refused(fault)

@@ -7,5 +7,5 @@ end
 -- SPEC 7.3: when the keys expire of a lock whose latest deadline this is. In digits, since it is
 -- passed several times: a command prints each number anew.
 local function expiry_ms(latest, written)
-    return digits(math.ceil((written and latest + 3600000000 or latest) / 1000))
+    return digits((latest + (written and 3600000999 or 999)) / 1000) -- rounded up: `%d` cuts
 end

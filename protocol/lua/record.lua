@@ -42,7 +42,7 @@ end
 -- such text.
 function lk.sole_read(text)
     local kind, flags, fence, due, since, handle, last, at = string.match(text,
-        '^([ahcx])[rwb](%d)%d (%d+) .. (%d+) (%d+) (%x+%-%x+) (%d+) %d+ ()')
+        '^([ahcx])[rwb](%d)%d (%d+) (%d+) (%d+) .. (%x+%-%x+) (%d+) %d+ ()')
     if not kind then return end
     local reads = string.sub(text, 2, 2) == 'r' and 1 or 0
     local hold = {
@@ -108,7 +108,7 @@ function lk.entries_read(entries)
     local waiters, at = {}, 1
     while at < #entries do
         local due, since, handle, req, lease_ms, owner_length, group_length, texts_at = string.match(
-            entries, '^.. (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%d+) ()', at)
+            entries, '^(%d+) (%d+) .. (%S+) (%d+) (%d+) (%d+) (%d+) ()', at)
         at = entry_end(entries, at)
         waiters[#waiters + 1] = lk.with_texts({
             handle = handle, mode = 'write', ticket = #waiters + 1, lease = lease_ms * 1000,

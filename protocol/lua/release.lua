@@ -7,7 +7,8 @@
 -- The short ways: good arguments, no mark, nothing has run out, and the caller's is the only hold,
 -- with this one count. The rest goes the long way below. They stand here, each behind the one that
 -- is met more often, because making the functions of the long way costs more than all of this.
-local key, handle, req, fence, mode = KEYS[1], unpack(ARGV)
+local args, key = ARGV, KEYS[1]
+local handle, req, fence, mode = args[1], args[2], args[3], args[4]
 
 -- Whether the request is one that comes after that, and the keys are as they must be.
 local function comes_after(last, req, key)
@@ -18,11 +19,11 @@ end
 
 -- The only hold (sole.lua), if it is the caller's and all of it is given back: how many wait. Who names
 -- a hold by its handle and its fence needs no check of these.
-local sole = #KEYS == 4 and #ARGV == 4 and #handle == 45 and #fence == 16 and #now_text == 16
+local sole = #KEYS == 4 and #args == 4 and #handle == 45 and #fence == 16 and #now_text == 16
     and (mode == 'read' or mode == 'write') and redis.pcall('GET', key)
 local waiting
-if type(sole) == 'string' and string.find(sole, handle, 60, true) == 60
-    and string.find(sole, fence, 6, true) == 6 and string.sub(sole, 26, 41) > now_text
+if sole and #sole > 105 and string.find(sole, handle, 60, true) == 60
+    and string.find(sole, fence, 6, true) == 6 and string.sub(sole, 23, 38) > now_text
     and comes_after(string.match(sole, '^%d+', 106), req, key) then
     local kind, held, flags, few = string.byte(sole, 1, 4)
     if kind ~= 120 and flags % 2 == 0 and held == (mode == 'write' and 119 or 114) then -- x, w, r
@@ -36,13 +37,12 @@ end
 --@include expiry.lua
 --@include sole.lua
 
--- Tells the heir, and who is first after it. Protected, as in store.lua.
-local function tell(key, now_text, heir, req, fence, claim_ms, flags, next, next_req, earliest)
+-- Tells the heir, and who is first after it; both as handle and req. Protected, as in store.lua.
+local function tell(key, now_text, heir, fence, claim_ms, flags, next, earliest)
     local prefix, client = string.match(key, '^[^{}]+:'), string.sub(heir, 1, 32)
-    local news = 'granted ' .. heir .. ' ' .. req .. ' ' .. fence .. ' ' .. now_text .. ' ' .. claim_ms
-        .. ' ' .. flags
+    local news = 'granted ' .. heir .. ' ' .. fence .. ' ' .. now_text .. ' ' .. claim_ms .. ' ' .. flags
     if next then
-        local watch = 'watch ' .. next .. ' ' .. next_req .. ' 0 ' .. now_text
+        local watch = 'watch ' .. next .. ' 0 ' .. now_text
             .. string.format(' %d 0', math.ceil((earliest - now_text) / 1000))
         local other = string.sub(next, 1, 32)
         if other ~= client then
@@ -59,27 +59,26 @@ end
 -- Few wait to write, and the first of them has it. All of it is in one text. If the server is full, the
 -- long way insists.
 local at = waiting and entry_end(sole, 23)
-if at and string.sub(sole, at + 3, at + 18) > now_text then
-    local heir_req, lease_ms = string.match(sole, '^(%d+) (%d+)', at + 83)
+if at and string.sub(sole, at, at + 15) > now_text then
+    local req_end, lease_ms = string.match(sole, '^%d+() (%d+)', at + 83)
     local claim_ms = #lease_ms > 3 and '1000' or lease_ms -- SPEC 5.3
     local drawn = fence < now_text and now_text or digits(fence + 1) -- SPEC 8.1
     local due = digits(now_text + claim_ms * 1000)
-    local earliest, latest, next, next_req = due, due, nil, nil
+    local earliest, latest, left, next = due, due, '0', nil
     if waiting > 1 then
         local behind = entry_end(sole, at)
         earliest, latest = entries_due(sole, behind)
-        next, next_req = string.match(sole, '^(%S+) (%d+)', behind + 37)
+        left, next = string.char(47 + waiting), string.match(sole, '^%S+ %d+', behind + 37)
     end
     if earliest > now_text then
         if due < earliest then earliest = due end
         if due > latest then latest = due end
         local flags = string.sub(sole, 3, 3)
-        local stored = redis.pcall('SET', key, 'hw' .. flags .. string.char(47 + waiting) .. ' ' .. drawn
-            .. ' ' .. string.sub(sole, at, at + 2) .. due .. ' ' .. now_text .. ' '
-            .. string.sub(sole, at + 37), 'PXAT', expiry_ms(latest, true))
+        local stored = redis.pcall('SET', key, 'hw' .. flags .. left .. ' ' .. drawn .. ' ' .. due .. ' '
+            .. now_text .. ' ' .. string.sub(sole, at + 34), 'PXAT', expiry_ms(latest, true))
         if not stored.err then
-            return tell(key, now_text, string.sub(sole, at + 37, at + 81), heir_req, drawn, claim_ms,
-                flags, next, next_req, earliest)
+            return tell(key, now_text, string.sub(sole, at + 37, req_end - 1), drawn, claim_ms, flags,
+                next, earliest)
         end
     end
 end
@@ -120,7 +119,7 @@ local function hand_over()
         redis.call('DEL', key, due_key, queue)
         redis.call('SET', key, with_entry('hw' .. flags .. '0 ' .. drawn .. ' ', digits(ends), now_text,
             heir, heir_req, '0', texts), 'PXAT', expiry_ms(ends, true))
-        return tell(key, now_text, heir, heir_req, drawn, claim_ms, flags)
+        return tell(key, now_text, heir .. ' ' .. heir_req, drawn, claim_ms, flags)
     end
     local left = v[4] - 1
     redis.call('ZREM', due_key, 'h:' .. handle, 'w:' .. heir)
@@ -138,8 +137,8 @@ local function hand_over()
     redis.call('PEXPIREAT', key, expires)
     redis.call('PEXPIREAT', due_key, expires)
     redis.call('PEXPIREAT', queue, expires)
-    return tell(key, now_text, heir, heir_req, drawn, claim_ms, flags, next, next_req,
-        math.min(ends, -waiters[2]))
+    return tell(key, now_text, heir .. ' ' .. heir_req, drawn, claim_ms, flags,
+        next .. ' ' .. next_req, math.min(ends, -waiters[2]))
 end
 
 local handed_over = type(sole) == 'table' and mode == 'write' and hand_over()

@@ -33,14 +33,14 @@ local function renew_sole(at, sole, lease)
     if kind == 120 or flags % 2 == 1 then return end -- x, and a mark
     local earliest, latest = entries_due(sole, 23)
     if earliest <= now_text then return end
-    local old = string.sub(sole, 26, 41)
+    local old = string.sub(sole, 23, 38)
     local due = digits(now + lease)
     if due > old or kind == 104 then -- h
         if due < old then due = old end
         if due > latest then latest = due end
         if waiting == 48 then latest = due end
         set(KEYS[at], KEYS[at + 1], (kind == 104 and 'c' or string.sub(sole, 1, 1))
-            .. string.sub(sole, 2, 25) .. due .. string.sub(sole, 42), expiry_ms(latest, mode == 119))
+            .. string.sub(sole, 2, 22) .. due .. string.sub(sole, 39), expiry_ms(latest, mode == 119))
     else
         due = old
     end
@@ -56,10 +56,10 @@ local function renew_in_line(at, handle, sole, req, lease)
         local who = string.sub(sole, from + 37, from + 81)
     until who == handle or who == ''
     if string.match(sole, '^%d+', from + 83) ~= req then return end
-    local old = string.sub(sole, from + 3, from + 18)
+    local old = string.sub(sole, from, from + 15)
     local due = digits(now + math.min(lease, 10000000))
     if due < old then due = old end
-    sole = string.sub(sole, 1, from + 2) .. due .. string.sub(sole, from + 19)
+    sole = string.sub(sole, 1, from - 1) .. due .. string.sub(sole, from + 16)
     local earliest, latest = entries_due(sole, 23)
     set(KEYS[at], KEYS[at + 1], sole, expiry_ms(latest, true))
     return string.format('queued %d %d', place, math.ceil((earliest - now) / 1000))
