@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,6 +28,7 @@ enum {
     UNANSWERED_MOST_MS = 30000
 };
 enum { QUEUE_RETRY_MS = 5 };
+enum { SPIN_US = 60, UNSPUN_MOST = 255 };
 
 struct lki_transport {
     int fd;
@@ -34,8 +36,9 @@ struct lki_transport {
     lki_tls *tls; /* NULL: plain */
     const lki_tls_methods *by;
 
-    lki_bytes put_back; /* the reader's */
+    lki_bytes put_back; /* the reader's, as is the rest */
     size_t put_back_read;
+    unsigned unspun, unspun_left; /* reads that sleep at once, since others spun in vain */
 };
 
 /* The call of lki_transport_open(), while it runs. */
@@ -380,12 +383,37 @@ bool lki_transport_is_patient(const lki_transport *transport) {
     return !transport->tls;
 }
 
+/*
+ * To fall asleep and be woken takes longer than most answers of a server nearby do: so we first look
+ * again and again for a moment, and let others have the processor meanwhile. Where that is in vain it
+ * is done less and less often.
+ */
+static ssize_t spin(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
+    int64_t until_us = lki_now_us() + SPIN_US;
+    if (transport->unspun_left > 0) {
+        transport->unspun_left--;
+        return LKI_WOULD_BLOCK;
+    }
+    do {
+        ssize_t length = receive(transport, buffer, size, MSG_DONTWAIT, error);
+        if (length != LKI_WOULD_BLOCK) {
+            transport->unspun = 0;
+            return length;
+        }
+        sched_yield();
+    } while (lki_now_us() < until_us);
+    transport->unspun = transport->unspun < UNSPUN_MOST ? 2 * transport->unspun + 1 : UNSPUN_MOST;
+    transport->unspun_left = transport->unspun;
+    return LKI_WOULD_BLOCK;
+}
+
 ssize_t lki_transport_read_patiently(lki_transport *transport, void *buffer, size_t size,
                                      lki_error *error) {
     assert(size > 0 && !transport->tls);
     if (has_put_back(transport))
         return read_put_back(transport, buffer, size);
-    return receive(transport, buffer, size, 0, error);
+    ssize_t length = spin(transport, buffer, size, error);
+    return length == LKI_WOULD_BLOCK ? receive(transport, buffer, size, 0, error) : length;
 }
 
 ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t size,

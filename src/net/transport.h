@@ -57,8 +57,9 @@ ssize_t lki_transport_write(lki_transport *, const void *bytes, size_t size, lki
 lk_status lki_transport_put_back(lki_transport *, const void *bytes, size_t size, lki_error *);
 
 /*
- * A read that may wait for LKI_PATIENCE_MS: it saves who waits anyway the way through poll. Only a
- * transport that is patient has it; the others would have to wait inside OpenSSL.
+ * A read that may wait for LKI_PATIENCE_MS: it saves who waits anyway the way through poll, and does
+ * not sleep at once. Only a transport that is patient has it; the others would have to wait inside
+ * OpenSSL.
  */
 enum { LKI_PATIENCE_MS = 10 };
 bool lki_transport_is_patient(const lki_transport *);
