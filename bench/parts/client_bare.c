@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEYS = 4, HEAD = 3 + KEYS, TAKE_WORDS = HEAD + 11, GIVE_WORDS = HEAD + 4, NUMBER_ROOM = 24 };
+enum { KEYS = 4, HEAD = 3 + KEYS, TAKE_WORDS = HEAD + 1, GIVE_WORDS = HEAD + 4 };
+enum { NUMBER_ROOM = 24, ARGUMENTS_ROOM = 512 };
 
 static const char lease_ms[] = "30000"; /* the library's default */
 
@@ -64,20 +65,18 @@ static uint64_t answer_number(const redisReply *reply, int before) {
 }
 
 static bool ask_for_it(bare_lock *lock, bool wait) {
-    char request[NUMBER_ROOM], floor[NUMBER_ROOM];
+    char arguments[ARGUMENTS_ROOM];
     const char *words[TAKE_WORDS];
+    size_t lengths[TAKE_WORDS];
     put_head(lock, LKI_OP_ACQUIRE, words);
-    words[HEAD + 1] = print_number(request, lock->request);
-    words[HEAD + 2] = "0";
-    words[HEAD + 3] = "write";
-    words[HEAD + 4] = wait ? "1" : "0";
-    words[HEAD + 5] = lease_ms;
-    words[HEAD + 6] = "fair";
-    words[HEAD + 7] = print_number(floor, lock->floor);
-    words[HEAD + 8] = "";
-    words[HEAD + 9] = "";
-    words[HEAD + 10] = lock->who;
-    redisReply *reply = server_ask(lock->context, TAKE_WORDS, words);
+    words[HEAD] = arguments; /* as one (SPEC 11.5) */
+    for (size_t i = 0; i < HEAD; i++)
+        lengths[i] = strlen(words[i]);
+    lengths[HEAD] = (size_t)snprintf(arguments, sizeof arguments,
+                                     "%s%c%" PRIu64 "%c0%cwrite%c%d%c%s%cfair%c%" PRIu64 "%c%c%c%s",
+                                     lock->handle, 0, lock->request, 0, 0, 0, wait, 0, lease_ms, 0,
+                                     0, lock->floor, 0, 0, 0, lock->who);
+    redisReply *reply = server_ask_bytes(lock->context, TAKE_WORDS, words, lengths);
     bool granted = is_answer(reply, "granted");
     if (granted)
         lock->floor = lock->fence = answer_number(reply, 2);

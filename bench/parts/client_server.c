@@ -25,7 +25,12 @@ redisContext *server_connect(const char *address) {
 }
 
 redisReply *server_ask(redisContext *context, int count, const char **words) {
-    redisReply *reply = redisCommandArgv(context, count, words, NULL);
+    return server_ask_bytes(context, count, words, NULL);
+}
+
+redisReply *server_ask_bytes(redisContext *context, int count, const char **words,
+                             const size_t *lengths) {
+    redisReply *reply = redisCommandArgv(context, count, words, lengths);
     if (!reply)
         bench_fail("%s: %s", words[0], context->errstr);
     if (reply->type == REDIS_REPLY_ERROR)

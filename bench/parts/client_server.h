@@ -13,6 +13,7 @@ redisContext *server_connect(const char *address);
 
 /* One command, from its words; the reply is the caller's to free, and never an error. */
 redisReply *server_ask(redisContext *, int count, const char **words);
+redisReply *server_ask_bytes(redisContext *, int count, const char **words, const size_t *lengths);
 
 typedef struct {
     uint64_t scripts, script_us; /* EVALSHA and EVAL, and the time in them */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 static const char lease_ms[] = "86400000"; /* the longest there is: nothing here runs out */
+enum { ARGUMENTS_ROOM = 512 };
 static const char who[] = "4711 host.example.net server_cost";
 
 lock_keys lock_keys_of(const char *name) {
@@ -62,17 +63,12 @@ static bench_command command_of(lki_op op, const lock_keys *keys, size_t locks) 
 void request_acquire(bench_link *link, lock_request request, uint64_t floor, const char *answer,
                      uint64_t *fence) {
     bench_command command = command_of(LKI_OP_ACQUIRE, request.keys, 1);
-    command_add(&command, request.handle->text);
-    command_add_number(&command, request.req);
-    command_add(&command, "0");
-    command_add(&command, request.mode);
-    command_add(&command, "1");
-    command_add(&command, lease_ms);
-    command_add(&command, "fair");
-    command_add_number(&command, floor);
-    command_add(&command, "");
-    command_add(&command, "");
-    command_add(&command, who);
+    char arguments[ARGUMENTS_ROOM]; /* as one (SPEC 11.5) */
+    int length =
+        snprintf(arguments, sizeof arguments,
+                 "%s%c%" PRIu64 "%c0%c%s%c1%c%s%cfair%c%" PRIu64 "%c%c%c%s", request.handle->text,
+                 0, request.req, 0, 0, request.mode, 0, 0, lease_ms, 0, 0, floor, 0, 0, 0, who);
+    command_add_bytes(&command, arguments, (size_t)length);
     link_send(link, &command, (bench_expectation){.answer = answer, .third = fence});
 }
 

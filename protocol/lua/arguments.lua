@@ -59,6 +59,18 @@ function lk.argument(name, text)
     end
 end
 
+-- What the script was given, one by one.
+lk.arguments = ARGV
+
+-- SPEC 11.5: those that were passed as one.
+function lk.unpack_arguments()
+    if #ARGV ~= 1 then return end
+    lk.arguments = {}
+    for argument in string.gmatch(ARGV[1] .. '\0', '([^%z]*)%z') do
+        lk.arguments[#lk.arguments + 1] = argument
+    end
+end
+
 -- SPEC 11.1, 1.1: the four keys from KEYS[at] on.
 function lk.check_lock_keys(at)
     local key = KEYS[at]
@@ -76,11 +88,11 @@ function lk.check_lock_keys(at)
     lk.prefix = prefix
 end
 
--- The arguments from ARGV[at] on, checked, by name.
+-- The arguments from the one at `at` on, checked, by name.
 function lk.read_arguments(names, at)
     local values = {}
     for i, name in ipairs(names) do
-        local value, rule = lk.argument(name, ARGV[at + i - 1])
+        local value, rule = lk.argument(name, lk.arguments[at + i - 1])
         if rule then
             lk.fault = lk.fault
                 or 'LKARG ' .. (name == 'any_req' and 'req' or name) .. ': ' .. rule
@@ -99,8 +111,8 @@ function lk.read_request(names)
         return
     end
     lk.check_lock_keys(1)
-    if not lk.fault and #ARGV ~= #names then
-        lk.fault = 'LKARG arguments: expected ' .. #names .. ', got ' .. #ARGV
+    if not lk.fault and #lk.arguments ~= #names then
+        lk.fault = 'LKARG arguments: expected ' .. #names .. ', got ' .. #lk.arguments
     end
     if lk.fault then return end
     local values = lk.read_arguments(names, 1)

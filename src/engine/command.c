@@ -71,18 +71,23 @@ static void begin(lki_bytes *out, lki_script_id id, bool text, lki_place place, 
 
 void lki_command_acquire(lki_bytes *out, lki_place place, bool text,
                          const lki_acquire_words *words) {
-    begin(out, LKI_SCRIPT_ACQUIRE, text, place, 11);
-    lki_resp_text(out, words->handle);
-    lki_resp_number(out, words->req);
-    lki_resp_number(out, words->fence);
-    lki_resp_text(out, mode_text(words->mode));
-    lki_resp_number(out, words->wait);
-    lki_resp_number(out, (uint64_t)words->lease_ms);
-    lki_resp_text(out, lki_policy_text(words->policy));
-    lki_resp_number(out, words->floor);
-    lki_resp_text(out, words->owner);
-    lki_resp_text(out, words->group);
-    lki_resp_text(out, words->who);
+    char req[LKI_DIGITS_ROOM], fence[LKI_DIGITS_ROOM], lease[LKI_DIGITS_ROOM],
+        floor[LKI_DIGITS_ROOM];
+    const char *const arguments[] = {
+        words->handle,
+        lki_print_number(req, words->req),
+        lki_print_number(fence, words->fence),
+        mode_text(words->mode),
+        words->wait ? "1" : "0",
+        lki_print_number(lease, (uint64_t)words->lease_ms),
+        lki_policy_text(words->policy),
+        lki_print_number(floor, words->floor),
+        words->owner,
+        words->group,
+        words->who,
+    };
+    begin(out, LKI_SCRIPT_ACQUIRE, text, place, 1);
+    lki_resp_joined(out, arguments, sizeof arguments / sizeof *arguments); /* SPEC 11.5 */
 }
 
 void lki_command_release(lki_bytes *out, lki_place place, bool text, const char *handle,

@@ -171,10 +171,30 @@ static void clock_was_set(scripts_form *scripts, form_result *result) {
     }
 }
 
+/* SPEC 11.5: whether its arguments can be passed as one, and that one, to be freed. */
+static char *join_arguments(const form_call *call, size_t *length) {
+    test_text joined = {0};
+    if (strcmp(call->op, "acquire") != 0 || call->argument_count == 0)
+        return NULL;
+    for (size_t i = 0; i < call->argument_count; i++) {
+        lki_text argument = call->arguments[i];
+        if (argument.length && memchr(argument.bytes, 0, argument.length)) {
+            free(joined.bytes);
+            return NULL;
+        }
+        test_text_add(&joined, "", i > 0);
+        test_text_add(&joined, argument.length ? argument.bytes : "", argument.length);
+    }
+    *length = joined.length;
+    return joined.bytes ? joined.bytes : test_copy("", 0);
+}
+
 static void append_call(scripts_form *scripts, const form_call *call, const char *command,
                         const char *script) {
     size_t keys = call->keys ? call->key_count : call->name_count * KEYS_OF_LOCK;
-    size_t count = 3 + keys + call->argument_count;
+    size_t joined_length = 0;
+    char *joined = join_arguments(call, &joined_length);
+    size_t count = 3 + keys + (joined ? 1 : call->argument_count);
     lki_text *words = test_alloc(count, sizeof *words);
     char **made = test_alloc(keys, sizeof *made);
     char *number = test_print("%zu", keys);
@@ -190,9 +210,12 @@ static void append_call(scripts_form *scripts, const form_call *call, const char
             words[3 + i] = (lki_text){made[i], length};
         }
     }
-    for (size_t i = 0; i < call->argument_count; i++)
+    for (size_t i = 0; i < call->argument_count && !joined; i++)
         words[3 + keys + i] = call->arguments[i];
+    if (joined)
+        words[3 + keys] = (lki_text){joined, joined_length};
     script_link_append_words(scripts->link, words, count);
+    free(joined);
     for (size_t i = 0; i < keys; i++)
         free(made[i]);
     free(made);
