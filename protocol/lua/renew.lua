@@ -1,7 +1,7 @@
 -- renew: holds and waiters of many locks. SPEC 10.5.
 -- KEYS  for each entry the four of its lock (SPEC 11.1)
 -- ARGV  for each entry: handle fence req lease_ms
--- Reply renewed time entry…, an entry being an array: lease ms · queued place ms ·
+-- Reply the line `renewed time`, then one for each entry: lease ms · queued place ms ·
 --       granted fence ms flags · not-held · error text
 --@include clock.lua
 --@include expiry.lua
@@ -14,36 +14,52 @@
 
 local now = tonumber(now_text)
 
--- The lease in µs of an entry, if that, its req and its keys are as they must be. A handle and a fence
--- that a lock knows need no check, nor does the name of that lock.
-local function lease_of(at)
-    local key, req, lease = KEYS[at], ARGV[at + 2], ARGV[at + 3]
-    if #req > 15 or #lease > 8 or not string.find(req .. ' ' .. lease, '^%d+ [1-9]%d%d+$')
-        or KEYS[at + 1] ~= key .. ':d' or KEYS[at + 2] ~= key .. ':r'
-        or KEYS[at + 3] ~= key .. ':w' then
-        return
+-- What a lease comes to, if it is as it must be. Most entries of a call have the same.
+local terms = {}
+
+local function terms_of(lease_ms)
+    local of = terms[lease_ms]
+    if of == nil then
+        of = false
+        if #lease_ms < 9 and string.find(lease_ms, '^[1-9]%d%d+$') and lease_ms + 0 <= 86400000 then
+            local due = now + lease_ms * 1000
+            of = { lease = lease_ms * 1000, due = digits(due), read = expiry_ms(due, false),
+                write = expiry_ms(due, true), answer = 'lease ' .. lease_ms }
+        end
+        terms[lease_ms] = of
     end
-    lease = tonumber(lease)
-    if lease <= 86400000 and #now_text == 16 then return lease * 1000 end
+    return of
+end
+
+-- The same of an entry, if its req and its keys are as they must be too. A handle and a fence that a lock
+-- knows need no check, nor does the name of that lock.
+local function terms_at(at)
+    local key, req = KEYS[at], ARGV[at + 2]
+    if (req == '0' or (#req < 16 and string.find(req, '^%d+$'))) and KEYS[at + 1] == key .. ':d'
+        and KEYS[at + 2] == key .. ':r' and KEYS[at + 3] == key .. ':w' and #now_text == 16 then
+        return terms_of(ARGV[at + 3])
+    end
 end
 
 -- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3.
-local function renew_sole(at, sole, lease)
+local function renew_sole(at, sole, terms)
     local kind, mode, flags, waiting = string.byte(sole, 1, 4)
     if kind == 120 or flags % 2 == 1 then return end -- x, and a mark
-    local earliest, latest = entries_due(sole, 23)
-    if earliest <= now_text then return end
-    local old = string.sub(sole, 23, 38)
-    local due = digits(now + lease)
-    if due > old or kind == 104 then -- h
-        if due < old then due = old end
-        if due > latest then latest = due end
-        if waiting == 48 then latest = due end
-        set(KEYS[at], KEYS[at + 1], (kind == 104 and 'c' or string.sub(sole, 1, 1))
-            .. string.sub(sole, 2, 22) .. due .. string.sub(sole, 39), expiry_ms(latest, mode == 119))
+    local old, due = string.sub(sole, 23, 38), terms.due
+    local expires = mode == 119 and terms.write or terms.read
+    if waiting == 48 and due >= old then
+        if old <= now_text then return end
     else
-        due = old
+        local earliest, latest = entries_due(sole, 23)
+        if earliest <= now_text then return end
+        if due < old then due = old end
+        expires = expiry_ms(due > latest and due or latest, mode == 119)
     end
+    if due > old or kind == 104 then -- h
+        set(KEYS[at], KEYS[at + 1], (kind == 104 and 'c' or string.sub(sole, 1, 1))
+            .. string.sub(sole, 2, 22) .. due .. string.sub(sole, 39), expires)
+    end
+    if due == terms.due then return terms.answer end
     return string.format('lease %d', math.floor((due - now) / 1000))
 end
 
@@ -66,7 +82,7 @@ local function renew_in_line(at, handle, sole, req, lease)
 end
 
 -- Others hold or wait beside it. SPEC 5.1, 5.3.
-local function renew_among_others(at, key, handle, fence, lease)
+local function renew_among_others(at, key, handle, fence, terms)
     local due_key = KEYS[at + 1]
     local v = redis.pcall('HMGET', key, 'h:' .. handle, 'write_holds', 'reader_waiters',
         'writer_waiters', 'up', 'mark')
@@ -78,7 +94,7 @@ local function renew_among_others(at, key, handle, fence, lease)
     if run_out.err or run_out[1] then return end
     local member = 'h:' .. handle
     insist(due_key)
-    redis.call('ZADD', due_key, 'GT', digits(now + lease), member)
+    redis.call('ZADD', due_key, 'GT', terms.due, member)
     local due = tonumber(redis.call('ZSCORE', due_key, member))
     if provisional == '1' then redis.call('HSET', key, member, counts .. '0' .. rest) end
     local latest = tonumber(redis.call('ZRANGE', due_key, '-1', '-1', 'WITHSCORES')[2])
@@ -95,16 +111,16 @@ end
 
 local function renew_shortly(at)
     local key, handle, fence = KEYS[at], ARGV[at], ARGV[at + 1]
-    local lease = lease_of(at)
-    local sole = lease and redis.pcall('GET', key)
-    if type(sole) == 'string' then
-        if fence == '0' then return renew_in_line(at, handle, sole, ARGV[at + 2], lease) end
+    local terms = terms_at(at)
+    local sole = terms and redis.pcall('GET', key)
+    if sole and #sole > 105 then
+        if fence == '0' then return renew_in_line(at, handle, sole, ARGV[at + 2], terms.lease) end
         if #handle == 45 and #fence == 16 and string.find(sole, handle, 60, true) == 60
             and string.find(sole, fence, 6, true) == 6 then
-            return renew_sole(at, sole, lease)
+            return renew_sole(at, sole, terms)
         end
-    elseif sole and fence ~= '0' then
-        return renew_among_others(at, key, handle, fence, lease)
+    elseif type(sole) == 'table' and fence ~= '0' then
+        return renew_among_others(at, key, handle, fence, terms)
     end
 end
 
