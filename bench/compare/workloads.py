@@ -86,6 +86,14 @@ def _handovers(grants):
     return sum(1 for before, grant in zip(grants, grants[1:]) if before[1] != grant[1])
 
 
+def _after_the_start(grants):
+    """From when each contender has had it once: before, some had not begun to ask."""
+    first = {}
+    for grant in grants:
+        first.setdefault(grant[1], grant[0])
+    return [grant for grant in grants if grant[0] >= max(first.values())]
+
+
 def _longest_streak(grants):
     longest, current, last = 0, 0, None
     for grant in grants:
@@ -117,7 +125,8 @@ def _mutex(hold_us):
         commands = counted.close()
         return {"rate": _handovers(grants) / seconds, "grants": len(grants) / seconds,
                 "p50_us": _percentile(waits, 0.5), "p99_us": _percentile(waits, 0.99),
-                "fairness": _fairness(grants, 2 * plan.processes), "streak": _longest_streak(grants),
+                "fairness": _fairness(grants, 2 * plan.processes),
+                "streak": _longest_streak(_after_the_start(grants)),
                 "commands": commands / max(1, _handovers(watched))}
     return work
 
