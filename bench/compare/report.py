@@ -7,8 +7,9 @@ import statistics
 from workloads import FIGURES
 
 OURS, FLOOR = "latchkey", "floor"
-# The floor of a workload: the workload that the floor's driver did for it.
-FLOOR_OF = {"a": "a", "b": "a", "c": "c"}
+# The floor of a workload: what the floor's driver did that is nearest to it. A hand-over is a message at
+# least (p), to join and leave a pair (a). To hold for a while, to renew and to die have none.
+FLOOR_OF = {"a": "a", "b": "a", "c": "c", "d0": "p", "f10": "p", "f1000": "p", "g1000": "a", "g10000": "a"}
 
 
 def read(path):
@@ -42,12 +43,18 @@ def median(lines, workload, contestant, name):
     return statistics.median(values) if values else None
 
 
+def _cost(lines, workload, contestant):
+    """Less is better: the figure itself, or, of so many a second, the time of one in µs."""
+    value = first(lines, workload, contestant)
+    if not value or not value[0]:
+        return None
+    return 1e6 / value[0] if FIGURES[workload][2] else value[0]
+
+
 def ratio(lines, workload, contestant, other, other_workload=None):
     """How many times as good `other` is: above 1, it is ahead."""
-    mine, theirs = first(lines, workload, contestant), first(lines, other_workload or workload, other)
-    if not mine or not theirs or not mine[0] or not theirs[0]:
-        return None
-    return theirs[0] / mine[0] if FIGURES[workload][2] else mine[0] / theirs[0]
+    mine, theirs = _cost(lines, workload, contestant), _cost(lines, other_workload or workload, other)
+    return mine / theirs if mine and theirs else None
 
 
 def short(value):

@@ -35,7 +35,7 @@ static const struct {
     {"type", {"TYPE", "$k"}},
     {"pexpireat", {"PEXPIREAT", "$k", "1"}},
     {"get", {"GET", "$k"}},
-    {"set", {"SET", "$k", "value", "odd"}}, /* no such option: refused */
+    {"set", {"SET", "$k", "value", "odd"}},            /* no such option: refused */
     {"hset", {"HSET", "$k", "field", "value", "odd"}}, /* a field without its value is refused */
     {"hget", {"HGET", "$k", "field"}},
     {"hmget", {"HMGET", "$k", "field"}},
