@@ -42,6 +42,8 @@ def main():
     lines = report.read(raw)
     with open(os.path.join(folder, "table.md"), "w", encoding="utf-8") as out:
         out.write(report.markdown(lines))
+    with open(os.path.join(folder, "figures.md"), "w", encoding="utf-8") as out:
+        out.write(report.every_figure(lines))
     print(report.terminal(lines))
     plots.draw(lines, folder)
     return 0

@@ -103,6 +103,23 @@ def rows(lines):
             yield workload, sorted(table, key=lambda row: -row[1] if better else row[1])
 
 
+def every_figure(lines):
+    """All medians with their spread, and as ratios to latchkey's and to the floor's of the same name."""
+    out = ["| workload | contestant | figure | median | least .. greatest | to latchkey's | to the floor's |",
+           "| --- | --- | --- | ---: | ---: | ---: | ---: |"]
+    for workload in FIGURES:
+        for who in contestants(lines):
+            for name, values in figures(lines, workload, who["name"]).items():
+                middle = statistics.median(values)
+                others = (median(lines, workload, OURS, name),
+                          median(lines, FLOOR_OF.get(workload, ""), FLOOR, name))
+                ratios = [short(middle / other) if other else "" for other in others]
+                out.append("| %s | %s | %s | %s | %s .. %s | %s | %s |" % (
+                    workload, who["name"], name, short(middle), short(min(values)), short(max(values)),
+                    *ratios))
+    return "\n".join(out) + "\n"
+
+
 def notes(lines):
     for line in lines:
         if line["kind"] == "contestant" and "missing" in line:
