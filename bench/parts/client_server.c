@@ -64,6 +64,8 @@ static void add_command(server_account *account, const char *line) {
     uint64_t calls, us;
     if (sscanf(line, "cmdstat_%31[^:]:calls=%" SCNu64 ",usec=%" SCNu64, name, &calls, &us) != 3)
         return;
+    if (strcmp(name, "publish") == 0)
+        account->published += calls;
     if (strcmp(name, "info") == 0 || is_from_a_script(name))
         return;
     account->commands += calls;
@@ -101,6 +103,7 @@ server_account server_between(server_account before, server_account after) {
     return (server_account){.scripts = after.scripts - before.scripts,
                             .script_us = after.script_us - before.script_us,
                             .commands = after.commands - before.commands,
+                            .published = after.published - before.published,
                             .cpu_s = after.cpu_s - before.cpu_s};
 }
 

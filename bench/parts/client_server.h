@@ -18,6 +18,7 @@ redisReply *server_ask_bytes(redisContext *, int count, const char **words, cons
 typedef struct {
     uint64_t scripts, script_us; /* EVALSHA and EVAL, and the time in them */
     uint64_t commands;           /* that clients sent, scripts among them; looking is not counted */
+    uint64_t published;          /* messages, from clients and from scripts */
     double cpu_s;                /* all of the server's threads, user and system */
 } server_account;
 
