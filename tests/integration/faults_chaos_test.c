@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
+#include "harm.h"
 
 enum { CLIENTS = 3, WORKERS = 9, NAMES = 2, FAULTS = 60 };
 
@@ -24,7 +24,6 @@ static atomic_bool over;
  */
 static struct { atomic_int readers, writers; } inside[NAMES];
 static atomic_int clashes, losses, rounds;
-static _Atomic(const char *) oddity; /* a call that said what it may not */
 
 typedef struct {
     lk_client *client;
@@ -34,26 +33,6 @@ typedef struct {
 } worker;
 
 /* ------------------------------------------------------------------------------ a worker */
-
-static bool is_one_of(lk_status status, const lk_status *some, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (status == some[i])
-            return true;
-    return false;
-}
-
-static void expect(lk_status status, const char *what, const lk_status *some, size_t count) {
-    if (is_one_of(status, some, count))
-        return;
-    fprintf(stderr, "%s: %s: %s\n", what, lk_status_name(status), lk_last_error());
-    atomic_store(&oddity, what);
-}
-
-#define EXPECT(status, what, ...)                                           \
-    do {                                                                    \
-        static const lk_status expected[] = {__VA_ARGS__};                  \
-        expect(status, what, expected, sizeof expected / sizeof *expected); \
-    } while (0)
 
 static void enter(size_t name, lk_mode mode) {
     atomic_fetch_add(mode == LK_WRITE ? &inside[name].writers : &inside[name].readers, 1);
@@ -68,31 +47,31 @@ static void leave(size_t name, lk_mode mode) {
 }
 
 static lk_status take(lk_lock *lock, lk_mode mode, unsigned *seed) {
-    switch (rand_r(seed) % 3) {
+    switch (draw(seed, 3)) {
     case 0:
         return mode == LK_WRITE ? lk_wrlock(lock) : lk_rdlock(lock);
     case 1:
         return mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock);
     default: {
-        int64_t wait_ms = rand_r(seed) % 30;
+        int64_t wait_ms = draw(seed, 30);
         return mode == LK_WRITE ? lk_timedwrlock(lock, wait_ms) : lk_timedrdlock(lock, wait_ms);
     }
     }
 }
 
 static void take_and_give_back(worker *self, lk_lock *lock) {
-    lk_mode mode = rand_r(&self->seed) % 2 ? LK_WRITE : LK_READ;
+    lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
     lk_status status = take(lock, mode, &self->seed);
     EXPECT(status, "taking", LK_OK, LK_BUSY, LK_TIMEOUT, LK_UNAVAILABLE);
     if (status != LK_OK)
         return;
     enter(self->name, mode);
-    if (rand_r(&self->seed) % 4 == 0)
+    if (draw(&self->seed, 4) == 0)
         nap_ms(1);
     leave(self->name, mode);
     if (!lk_valid(lock))
         atomic_fetch_add(&losses, 1);
-    if (mode == LK_WRITE && rand_r(&self->seed) % 3 == 0) {
+    if (mode == LK_WRITE && draw(&self->seed, 3) == 0) {
         status = lk_downgrade(lock);
         EXPECT(status, "downgrading", LK_OK, LK_UNAVAILABLE, LK_LOST);
         mode = status == LK_LOST ? LK_WRITE : LK_READ;
@@ -100,7 +79,7 @@ static void take_and_give_back(worker *self, lk_lock *lock) {
     status = mode == LK_WRITE ? lk_wrunlock(lock) : lk_rdunlock(lock);
     EXPECT(status, "unlocking", LK_OK, LK_UNAVAILABLE, LK_LOST);
     if (lk_valid(lock))
-        atomic_store(&oddity, "valid after the unlock");
+        odd("unlocked", "and valid");
 }
 
 static void *work(void *context) {
@@ -110,9 +89,9 @@ static void *work(void *context) {
     snprintf(name, sizeof name, "lock:%zu", self->name);
     while (!atomic_load(&over)) {
         if (!lock && lk_lock_new(self->client, name, NULL, &lock) != LK_OK)
-            atomic_store(&oddity, "making a handle");
+            odd("making a handle", "");
         take_and_give_back(self, lock);
-        if (rand_r(&self->seed) % 20 == 0) {
+        if (draw(&self->seed, 20) == 0) {
             lk_lock_free(lock);
             lock = NULL;
         }
@@ -122,49 +101,7 @@ static void *work(void *context) {
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------ the network */
-
-/* Lets everybody in once more: what is still held goes, and so does the mark of lost writers. */
-static void clear(lk_client *client, size_t name) {
-    char text[16];
-    snprintf(text, sizeof text, "lock:%zu", name);
-    lk_lock *lock = new_lock(client, text, 0);
-    assert_status(lk_timedwrlock(lock, LONG_MS), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-}
-
-static void do_harm(unsigned *seed) {
-    proxy_kinds kinds = (proxy_kinds)(1 + rand_r(seed) % 3);
-    proxy_directions directions = (proxy_directions)(1 + rand_r(seed) % 3);
-    size_t n = 1 + (size_t)rand_r(seed) % 4;
-    int ms = rand_r(seed) % 4 ? rand_r(seed) % 40 : HASTY_MS + rand_r(seed) % 200;
-    switch (rand_r(seed) % 6) {
-    case 0:
-        proxy_cut_after_request(net, kinds, n);
-        break;
-    case 1:
-        proxy_cut_before_request(net, kinds, n);
-        break;
-    case 2:
-        proxy_cut_all(net, kinds);
-        break;
-    case 3:
-        proxy_pause(net, kinds, directions);
-        nap_ms(ms);
-        proxy_resume(net, kinds, directions);
-        break;
-    case 4:
-        proxy_refuse(net, true);
-        proxy_cut_all(net, kinds);
-        nap_ms(ms);
-        proxy_refuse(net, false);
-        break;
-    default:
-        ask(eye, rand_r(seed) % 2 ? "SCRIPT FLUSH" : "CLIENT KILL TYPE normal SKIPME yes");
-        break;
-    }
-}
+/* ------------------------------------------------------------------------------ all of it */
 
 static void nobody_is_beside_a_writer_and_nothing_is_left_whatever_the_network_does(void **state) {
     (void)state;
@@ -182,21 +119,19 @@ static void nobody_is_beside_a_writer_and_nothing_is_left_whatever_the_network_d
     }
     for (int i = 0; i < FAULTS; i++) {
         int before = atomic_load(&rounds);
-        do_harm(&seed);
+        do_harm(net, 2 * HASTY_MS, &seed);
         eventually(atomic_load(&rounds) > before);
     }
-    proxy_cut_after_request(net, PROXY_ALL, 0);
-    proxy_cut_before_request(net, PROXY_ALL, 0);
+    stop_harm(net);
     atomic_store(&over, true);
     for (size_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     if (!atomic_load(&losses))
         assert_int_equal(atomic_load(&clashes), 0);
-    if (atomic_load(&oddity))
-        fail_msg("%s", atomic_load(&oddity));
+    assert_int_equal(atomic_load(&oddities), 0);
     lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
-    for (size_t i = 0; i < NAMES; i++)
-        clear(calm, i);
+    take_once_more(calm, "lock:0");
+    take_once_more(calm, "lock:1");
     lk_close(calm);
     eventually(is_empty(eye));
     for (size_t i = 0; i < CLIENTS; i++)

@@ -11,35 +11,24 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
+#include "harm.h"
 
 enum { CLIENTS = 3, HANDLES = 6, THREADS = 3, COUNTS_MOST = 3, FOR_MS = 8000, HASTE_MS = 400 };
-enum { SHORT_LEASE_MS = 300, LONG_LEASE_MS = 600000, CALM_MS = 5000, CALLBACK_MOST_MS = 15000 };
+enum { OUTAGE_MS = 1250 };
+enum { SHORT_LEASE_MS = 300, LONG_LEASE_MS = 600000, CALLBACK_MOST_MS = 15000 };
 
-/* Sets of statuses. */
-#define ONE_OF(status) (1U << (status))
-#define AFTER_TAKE                                                                   \
-    (ONE_OF(LK_OK) | ONE_OF(LK_BUSY) | ONE_OF(LK_TIMEOUT) | ONE_OF(LK_UNAVAILABLE) | \
-     ONE_OF(LK_LOST) | ONE_OF(LK_DEADLOCK) | ONE_OF(LK_CANCELED))
-#define AFTER_GIVE (ONE_OF(LK_OK) | ONE_OF(LK_LOST) | ONE_OF(LK_UNAVAILABLE))
-#define AFTER_RENEW (AFTER_GIVE | ONE_OF(LK_NOT_HELD))
+#define AFTER_TAKE LK_OK, LK_BUSY, LK_TIMEOUT, LK_UNAVAILABLE, LK_LOST, LK_DEADLOCK, LK_CANCELED
+#define AFTER_GIVE LK_OK, LK_LOST, LK_UNAVAILABLE
+#define AFTER_RENEW AFTER_GIVE, LK_NOT_HELD
 
 static unsigned seed;
 static proxy *net;
 static lk_lock *locks[HANDLES]; /* even ones on "a", odd ones on "b" */
 static atomic_bool over;
-static atomic_int faults;
 
 /* What the threads of each handle have, as they say; `shown_lock` protects it. */
 static struct { int counts[2]; } shown[HANDLES];
 static pthread_mutex_t shown_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void expect(lk_status status, unsigned allowed, const char *what) {
-    if (allowed & ONE_OF(status))
-        return;
-    fprintf(stderr, "%s: %s: %s\n", what, lk_status_name(status), lk_last_error());
-    atomic_fetch_add(&faults, 1);
-}
 
 /* ------------------------------------------------------------------------------ the judge */
 
@@ -54,8 +43,8 @@ static void judge(void) {
         for (int b = 0; b < HANDLES; b++) {
             if (exclude_each_other(a, b) && lk_valid(locks[a]) && lk_valid(locks[b]) &&
                 lk_valid(locks[a])) {
-                fprintf(stderr, "handles %d and %d are both valid\n", a, b);
-                atomic_fetch_add(&faults, 1);
+                fprintf(stderr, "handles %d and %d\n", a, b);
+                odd("holding", "both are valid");
             }
         }
     }
@@ -78,10 +67,6 @@ typedef struct {
     pthread_t thread;
 } worker;
 
-static int draw(unsigned *from, int below) {
-    return rand_r(from) % below;
-}
-
 static lk_status await(outcome *done) {
     int64_t end_ms = clock_ms() + CALLBACK_MOST_MS;
     while (!atomic_load(&done->calls)) {
@@ -101,7 +86,7 @@ static lk_status take(lk_lock *lock, lk_mode mode, unsigned *from) {
     if (draw(from, 3))
         return mode == LK_WRITE ? lk_timedwrlock(lock, wait_ms) : lk_timedrdlock(lock, wait_ms);
     outcome done = {0};
-    expect(lk_acquire_async(lock, mode, wait_ms, note_outcome, &done), ONE_OF(LK_OK), "beginning");
+    EXPECT(lk_acquire_async(lock, mode, wait_ms, note_outcome, &done), "beginning", LK_OK);
     return await(&done);
 }
 
@@ -110,12 +95,12 @@ static void give(worker *self, lk_mode mode) {
     self->held[mode]--;
     show(self->handle, mode, -1);
     if (draw(&self->seed, 2)) {
-        expect(mode == LK_WRITE ? lk_wrunlock(lock) : lk_rdunlock(lock), AFTER_GIVE, "giving");
+        EXPECT(mode == LK_WRITE ? lk_wrunlock(lock) : lk_rdunlock(lock), "giving", AFTER_GIVE);
         return;
     }
     outcome done = {0};
-    expect(lk_release_async(lock, mode, note_outcome, &done), ONE_OF(LK_OK), "beginning");
-    expect(await(&done), AFTER_GIVE, "giving");
+    EXPECT(lk_release_async(lock, mode, note_outcome, &done), "beginning", LK_OK);
+    EXPECT(await(&done), "giving", AFTER_GIVE);
 }
 
 static void give_all(worker *self) {
@@ -127,7 +112,7 @@ static void give_all(worker *self) {
 static void take_one(worker *self) {
     lk_mode mode = draw(&self->seed, 3) ? LK_READ : LK_WRITE;
     lk_status status = take(locks[self->handle], mode, &self->seed);
-    expect(status, AFTER_TAKE, "taking");
+    EXPECT(status, "taking", AFTER_TAKE);
     if (status == LK_OK) {
         self->held[mode]++;
         show(self->handle, mode, 1);
@@ -146,7 +131,7 @@ static void turn(worker *self, lk_mode from, lk_mode to) {
 static void downgrade(worker *self) {
     turn(self, LK_WRITE, LK_READ);
     lk_status status = lk_downgrade(locks[self->handle]);
-    expect(status, AFTER_GIVE, "downgrading");
+    EXPECT(status, "downgrading", AFTER_GIVE);
     if (status == LK_LOST)
         turn(self, LK_READ, LK_WRITE);
 }
@@ -160,7 +145,7 @@ static void *work(void *context) {
         else if (what == 3 && draw(&self->seed, 4) == 0)
             lk_cancel(locks[self->handle]);
         else if (what == 4)
-            expect(lk_renew(locks[self->handle], 0), AFTER_RENEW, "renewing");
+            EXPECT(lk_renew(locks[self->handle], 0), "renewing", AFTER_RENEW);
         else if (what == 5 && self->held[LK_WRITE])
             downgrade(self);
         else if (what == 6)
@@ -172,55 +157,7 @@ static void *work(void *context) {
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------ the faults */
-
-static void do_harm(void) {
-    static const char *const commands[] = {"SCRIPT FLUSH", "CLIENT KILL TYPE normal SKIPME yes",
-                                           "CLIENT KILL TYPE pubsub", "CLIENT PAUSE 40"};
-    proxy_kinds kinds = (proxy_kinds)(1 + draw(&seed, 3));
-    proxy_directions ways = (proxy_directions)(1 + draw(&seed, 3));
-    int ms = draw(&seed, 8) ? draw(&seed, 60) : 250 + draw(&seed, 1250);
-    switch (draw(&seed, 5)) {
-    case 0:
-        proxy_cut_after_request(net, kinds, (size_t)(1 + draw(&seed, 4)));
-        break;
-    case 1:
-        proxy_cut_before_request(net, kinds, (size_t)(1 + draw(&seed, 4)));
-        break;
-    case 2:
-        proxy_pause(net, kinds, ways);
-        nap_ms(ms);
-        if (draw(&seed, 3) == 0)
-            proxy_cut_all(net, kinds);
-        proxy_resume(net, kinds, ways);
-        break;
-    case 3:
-        proxy_refuse(net, true);
-        proxy_cut_all(net, kinds);
-        nap_ms(ms / 2);
-        proxy_refuse(net, false);
-        break;
-    default:
-        ask(eye, commands[draw(&seed, 4)]);
-        break;
-    }
-    nap_ms(draw(&seed, 60));
-}
-
-static void stop_harm(void) {
-    proxy_cut_after_request(net, PROXY_ALL, 0);
-    proxy_cut_before_request(net, PROXY_ALL, 0);
-    atomic_store(&over, true);
-}
-
 /* ------------------------------------------------------------------------------ all of it */
-
-static void expect_free(lk_client *calm, const char *name) {
-    lk_lock *lock = new_lock(calm, name, 0);
-    expect(lk_timedwrlock(lock, CALM_MS), ONE_OF(LK_OK), "taking what is left");
-    expect(lk_wrunlock(lock), ONE_OF(LK_OK), "giving back what was left");
-    lk_lock_free(lock);
-}
 
 static void threads_that_share_handles_are_one_holder_under_faults(void **state) {
     (void)state;
@@ -240,22 +177,23 @@ static void threads_that_share_handles_are_one_holder_under_faults(void **state)
         }
     }
     for (int64_t end_ms = clock_ms() + FOR_MS; clock_ms() < end_ms;)
-        do_harm();
-    stop_harm();
+        do_harm(net, OUTAGE_MS, &seed);
+    stop_harm(net);
+    atomic_store(&over, true);
     for (int h = 0; h < HANDLES; h++)
         for (int t = 0; t < THREADS; t++)
             pthread_join(workers[h][t].thread, NULL);
 
     for (int h = 0; h < HANDLES; h++)
         assert_false(lk_valid(locks[h]));
-    expect_free(calm, "a");
-    expect_free(calm, "b");
+    take_once_more(calm, "a");
+    take_once_more(calm, "b");
     for (int h = 0; h < HANDLES; h++)
         lk_lock_free(locks[h]);
     for (int i = 0; i < CLIENTS; i++)
         lk_close(clients[i]);
     lk_close(calm);
-    assert_int_equal(atomic_load(&faults), 0);
+    assert_int_equal(atomic_load(&oddities), 0);
     eventually(is_empty(eye));
     proxy_stop(net);
 }

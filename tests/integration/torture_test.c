@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "faults_world.h"
+#include "harm.h"
 #include "torture_world.h"
 
-enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400 };
+enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400, OUTAGE_MS = 1250 };
 
 /* The last is never given back by running out: what is left of it was forgotten. */
 static const int64_t leases_ms[ROOMS] = {150, 700, 600000};
@@ -38,29 +38,7 @@ typedef struct {
 static unsigned first_seed;
 static proxy *net;
 static atomic_bool over;
-static atomic_int oddities, rounds, grants, losses;
-
-static void odd(const char *what, const char *word) {
-    fprintf(stderr, "%s: %s: %s\n", what, word, lk_last_error());
-    atomic_fetch_add(&oddities, 1);
-}
-
-static void expect(lk_status status, const char *what, const lk_status *some, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (status == some[i])
-            return;
-    odd(what, lk_status_name(status));
-}
-
-#define EXPECT(status, what, ...)                                           \
-    do {                                                                    \
-        static const lk_status expected[] = {__VA_ARGS__};                  \
-        expect(status, what, expected, sizeof expected / sizeof *expected); \
-    } while (0)
-
-static int draw(worker *self, int most) {
-    return rand_r(&self->seed) % most;
-}
+static atomic_int rounds, grants, losses;
 
 /* ------------------------------------------------------------------------------ a worker */
 
@@ -113,11 +91,11 @@ static void took(worker *self, lk_mode mode, lk_status status) {
 }
 
 static void take(worker *self) {
-    lk_mode mode = draw(self, 2) ? LK_WRITE : LK_READ;
-    int64_t wait_ms = draw(self, 80);
+    lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
+    int64_t wait_ms = draw(&self->seed, 80);
     lk_lock *lock = self->lock;
-    int way =
-        draw(self, holds(self) ? 2 : 3); /* who holds does not wait for ever: others do, too */
+    int way = draw(&self->seed,
+                   holds(self) ? 2 : 3); /* who holds does not wait for ever: others do, too */
     if (way == 0)
         took(self, mode, mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock));
     else if (way == 1)
@@ -131,7 +109,7 @@ static void take(worker *self) {
 static lk_mode mode_to_give(worker *self) {
     if (!self->held[LK_READ] || !self->held[LK_WRITE])
         return self->held[LK_WRITE] ? LK_WRITE : LK_READ;
-    return draw(self, 2) ? LK_WRITE : LK_READ;
+    return draw(&self->seed, 2) ? LK_WRITE : LK_READ;
 }
 
 /* What came of giving something back, or of asking for more time. */
@@ -164,7 +142,7 @@ static void downgrade(worker *self) {
 }
 
 static void renew(worker *self) {
-    gave(self, lk_renew(self->lock, draw(self, 2) ? 0 : 100 + draw(self, 400)));
+    gave(self, lk_renew(self->lock, draw(&self->seed, 2) ? 0 : 100 + draw(&self->seed, 400)));
 }
 
 /* Async: the callback comes in the end, also for a release; or before the handle is freed. */
@@ -184,15 +162,16 @@ static void free_meanwhile(worker *self, const outcome *told) {
 
 static void take_async(worker *self) {
     outcome told = {0};
-    lk_mode mode = draw(self, 2) ? LK_WRITE : LK_READ;
-    lk_status status = lk_acquire_async(self->lock, mode, draw(self, 60) - 5, note_outcome, &told);
+    lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
+    lk_status status =
+        lk_acquire_async(self->lock, mode, draw(&self->seed, 60) - 5, note_outcome, &told);
     EXPECT(status, "taking async", LK_OK);
-    int way = draw(self, 4);
+    int way = draw(&self->seed, 4);
     if (way == 0) {
         free_meanwhile(self, &told);
         return;
     }
-    nap_ms(draw(self, 10));
+    nap_ms(draw(&self->seed, 10));
     if (way == 1 || holds(self))
         lk_cancel(self->lock);
     await_outcome(&told, "taking async");
@@ -205,7 +184,7 @@ static void give_async(worker *self) {
     self->held[mode]--;
     show(self);
     EXPECT(lk_release_async(self->lock, mode, note_outcome, &told), "giving async", LK_OK);
-    if (draw(self, 3) == 0) {
+    if (draw(&self->seed, 3) == 0) {
         free_meanwhile(self, &told);
         return;
     }
@@ -216,8 +195,8 @@ static void give_async(worker *self) {
 
 static void act(worker *self) {
     unsigned depth = self->held[LK_READ] + self->held[LK_WRITE];
-    int what = draw(self, 12);
-    if (what == 0 && draw(self, 4) == 0)
+    int what = draw(&self->seed, 12);
+    if (what == 0 && draw(&self->seed, 4) == 0)
         renew_handle(self);
     else if (depth == 0 || (depth < DEPTH && what < 4))
         what % 3 ? take(self) : take_async(self);
@@ -228,7 +207,7 @@ static void act(worker *self) {
     else if (what < 8)
         give_async(self);
     else if (what < 9)
-        nap_ms(draw(self, 20) ? draw(self, 5) : 300);
+        nap_ms(draw(&self->seed, 20) ? draw(&self->seed, 5) : 300);
     else
         give(self);
 }
@@ -259,11 +238,11 @@ static void *live_and_die(void *context) {
             continue;
         for (int i = 0; i < 2; i++) {
             locks[i] = new_lock(client, i ? "middling" : "short", leases_ms[i]);
-            lk_mode mode = rand_r(&seed) % 2 ? LK_WRITE : LK_READ;
-            lk_acquire_async(locks[i], mode, rand_r(&seed) % 50, note_outcome, &told[i][0]);
+            lk_mode mode = draw(&seed, 2) ? LK_WRITE : LK_READ;
+            lk_acquire_async(locks[i], mode, draw(&seed, 50), note_outcome, &told[i][0]);
             lk_release_async(locks[i], mode, note_outcome, &told[i][1]);
         }
-        nap_ms((int)(rand_r(&seed) % 30));
+        nap_ms((int)draw(&seed, 30));
         lk_close(client);
         for (int i = 0; i < 4; i++)
             if (atomic_load(&told[i / 2][i % 2].calls) != 1)
@@ -275,55 +254,13 @@ static void *live_and_die(void *context) {
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------ the network */
+/* ------------------------------------------------------------------------------ all of it */
 
-static void do_harm(worker *victim, unsigned *seed) {
-    static const char *const commands[] = {"SCRIPT FLUSH", "CLIENT KILL TYPE normal SKIPME yes",
-                                           "CLIENT KILL TYPE pubsub", "CLIENT PAUSE 60"};
-    proxy_kinds kinds = (proxy_kinds)(1 + rand_r(seed) % 3);
-    proxy_directions directions = (proxy_directions)(1 + rand_r(seed) % 3);
-    int ms = rand_r(seed) % 8 ? rand_r(seed) % 80 : 250 + rand_r(seed) % 1250;
-    switch (rand_r(seed) % 7) {
-    case 0:
-        proxy_cut_after_request(net, kinds, 1 + (size_t)rand_r(seed) % 4);
-        break;
-    case 1:
-        proxy_cut_before_request(net, kinds, 1 + (size_t)rand_r(seed) % 4);
-        break;
-    case 2:
-        proxy_cut_all(net, kinds);
-        break;
-    case 3:
-    case 4:
-        proxy_pause(net, kinds, directions);
-        nap_ms(ms);
-        if (rand_r(seed) % 3 == 0)
-            proxy_cut_all(net, kinds);
-        proxy_resume(net, kinds, directions);
-        break;
-    case 5:
-        proxy_refuse(net, true);
-        proxy_cut_all(net, kinds);
-        nap_ms(ms / 2);
-        proxy_refuse(net, false);
-        break;
-    default:
-        ask(eye, commands[rand_r(seed) % 4]);
-        break;
-    }
+static void cancel(worker *victim) {
     pthread_mutex_lock(&victim->door);
     if (victim->lock)
         lk_cancel(victim->lock);
     pthread_mutex_unlock(&victim->door);
-    nap_ms((int)(rand_r(seed) % 80));
-}
-
-/* Everything is taken back, and the mark of lost writers goes with a writer in good order. */
-static void clear(lk_client *client, const char *name) {
-    lk_lock *lock = new_lock(client, name, 0);
-    assert_status(lk_timedwrlock(lock, LONG_MS), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
 }
 
 static void exclusion_fences_and_promises_hold_under_torture(void **state) {
@@ -346,10 +283,11 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     assert_int_equal(pthread_create(&mayflies, NULL, live_and_die, &mayfly_seed), 0);
-    for (int64_t end_ms = clock_ms() + TORTURE_MS; clock_ms() < end_ms;)
-        do_harm(&workers[(unsigned)rand_r(&seed) % GUESTS], &seed);
-    proxy_cut_after_request(net, PROXY_ALL, 0);
-    proxy_cut_before_request(net, PROXY_ALL, 0);
+    for (int64_t end_ms = clock_ms() + TORTURE_MS; clock_ms() < end_ms;) {
+        do_harm(net, OUTAGE_MS, &seed);
+        cancel(&workers[draw(&seed, GUESTS)]);
+    }
+    stop_harm(net);
     atomic_store(&over, true);
     for (size_t i = 0; i < GUESTS; i++)
         pthread_join(workers[i].thread, NULL);
@@ -360,9 +298,9 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
     assert_int_equal(atomic_load(&old_fences), 0);
     assert_int_equal(atomic_load(&oddities), 0);
     lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
-    clear(calm, "short");
-    clear(calm, "middling");
-    clear(calm, "long");
+    take_once_more(calm, "short");
+    take_once_more(calm, "middling");
+    take_once_more(calm, "long");
     lk_close(calm);
     eventually(is_empty(eye));
     for (size_t i = 0; i < CLIENTS; i++)
