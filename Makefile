@@ -23,7 +23,7 @@ demo: packages ## install missing packages, build, and watch the lock at work
 	@$(call build,$(BUILD),) --target demo_program
 	@tests/support/with-local-server $(BUILD)/demo/latchkey-demo
 
-install: ## install the library into PREFIX (/usr/local), below DESTDIR
+install: ## install the library, the command and their pages into PREFIX (/usr/local), below DESTDIR
 	$(call build,$(BUILD),)
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig

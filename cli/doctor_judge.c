@@ -53,8 +53,11 @@ static bool judge_version(const lk_facts *facts, finding *out) {
 static bool judge_mode(const lk_facts *facts, finding *out) {
     if (!*facts->mode || strcmp(facts->mode, "standalone") == 0)
         return false;
-    set(out, FINDING_WRONG, "it is a %s%s: locks are not kept there", facts->mode,
-        strcmp(facts->mode, "cluster") == 0 ? "'s node" : "");
+    if (strcmp(facts->mode, "cluster") == 0)
+        set(out, FINDING_WRONG,
+            "it is a cluster's node: locks that belong to another node are refused");
+    else
+        set(out, FINDING_WRONG, "it is a %s: locks are not kept there", facts->mode);
     advise(out, "give the address of a server of its own, or of a master");
     return true;
 }
@@ -125,7 +128,8 @@ static bool judge_replicas(const lk_facts *facts, finding *out) {
         set(out, FINDING_WRONG,
             "no replica is connected: with this machine all locks are gone, and "
             "nobody can take one");
-        advise(out, "set up a replica (REPLICAOF there), best with Sentinel to promote it");
+        advise(out, "set up a replica (REPLICAOF there); when it becomes the master, programs "
+                    "must be given its address");
     } else {
         set(out, FINDING_OK, "%" PRId64 " connected", facts->replicas);
     }

@@ -7,12 +7,13 @@
 #include "say.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { FOR_EVER = -1 };
+enum { FOR_EVER = -1, WORDS_MOST = 128 };
 
 static const option options[] = {
     {'s', "shared", NULL, "a read lock: others may read too"},
@@ -68,7 +69,12 @@ static int take_code(const char *value, int *code) {
 
 static int take_word(const option *row, const char *value, const char *const *words, int *found) {
     *found = find_word(words, value);
-    return *found >= 0 ? 0 : say_usage("--%s cannot be %s", row->name, value);
+    if (*found >= 0)
+        return 0;
+    char all[WORDS_MOST] = "";
+    for (size_t i = 0, at = 0; words[i] && at < sizeof all; i++)
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", words[i]);
+    return say_usage("--%s cannot be %s; it can be %s", row->name, value, all);
 }
 
 static int taken(void *arg, const option *row, char *value) {

@@ -26,7 +26,7 @@ typedef struct {
     sigset_t mask;         /* what was blocked before, for the child */
     void (*on_child)(int); /* what SIGCHLD did before, for the child */
     char **command;        /* ended by NULL */
-    char error[600];       /* why the lock could not be taken */
+    char error[1100];      /* why the lock could not be taken */
     bool leaves;           /* nothing is left to give back, or nobody there who would take it */
     int interrupted;       /* SIGINT, if the terminal's ended the command; or 0 */
 } run;

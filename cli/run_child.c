@@ -180,7 +180,8 @@ static void tell_loss(child *c, bool wait) {
                 lk_remaining_ms(c->self->lock) > 0
                     ? "lock \"%s\" is about to be lost, the server has not renewed it; ending the "
                       "command"
-                    : "lock \"%s\" is lost; ending the command",
+                    : "lock \"%s\" is lost, not renewed in time or taken away by force; ending the "
+                      "command",
                 c->self->name);
 }
 

@@ -121,7 +121,8 @@ typedef struct {
                                    5000 */
     int min_replicas;           /* not yet: anything but 0 is LK_UNSUPPORTED */
     int64_t replica_timeout_ms; /* not yet */
-    /* With redis:// and unix:// these four are LK_INVALID: there is no TLS to be had there. */
+    /* With redis:// and unix:// these four are LK_INVALID: there is no TLS to be had there. With
+     * local:, which needs none, they have no meaning. */
     const char *tls_ca;   /* file or folder of certificates to trust; the system's */
     const char *tls_cert; /* file with the client's certificate and its chain; none */
     const char *tls_key;  /* file with its key; that of tls_cert */
@@ -137,20 +138,20 @@ typedef struct {
  *
  *   local:
  *       a private server for this user on this machine, started on first use; it goes on running
- *   redis://[[user]:password@]host[:port][/db]
+ *   redis://[user[:password]@]host[:port][/db]
  *       TCP; port 6379, db 0; [::1] for IPv6
  *   rediss://...
  *       the same with TLS; chain and host name are verified. The shared library loads OpenSSL at
  *       the first of these, and not before
  *   unix:///path/of/socket[?db=n]
- *       also unix://[user]:password@/path
+ *       also unix://user:password@/path
  *
- * `valkey` works wherever `redis` stands. Bytes of user, password and path may be written as %41. A
- * password may also come from the environment, LATCHKEY_PASSWORD, which is where it belongs: a URL
- * on a command line is seen by all.
+ * `valkey` works wherever `redis` stands. The user may be empty: `:password@`. Bytes of user,
+ * password and path may be written as %41. A password may also come from the environment,
+ * LATCHKEY_PASSWORD, which is where it belongs: a URL on a command line is seen by all.
  *
- * url: NULL means $LATCHKEY_URL, or if that is not set, local:. options: NULL means all defaults.
- * Both are copied. *out is yours, end it with lk_close().
+ * url: NULL means $LATCHKEY_URL, or if that is not set or empty, local:. options: NULL means all
+ * defaults. Both are copied. *out is yours, end it with lk_close().
  *
  * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
  * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
@@ -158,7 +159,8 @@ typedef struct {
  * does not have, rediss:// where its TLS module is not installed, or a server older than 6.2 ·
  * LK_NOMEM.
  *
- * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread.
+ * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
+ * one for callbacks when there is the first (or a log).
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 
@@ -270,7 +272,7 @@ LK_API lk_status lk_wrunlock(lk_lock *);
  * LK_OK · LK_NOT_HELD: no write hold · LK_LOST: it was lost; the hold still wants its lk_wrunlock()
  * · LK_UNAVAILABLE: no answer in time: the hold counts as a read from now on, and the server is
  * told in the background · LK_DENIED · LK_INVALID · LK_NOMEM · LK_INTERNAL. Blocks for a round
- * trip. Refused (LK_INVALID) inside a callback.
+ * trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_downgrade(lk_lock *);
 
@@ -295,26 +297,27 @@ LK_API lk_status lk_cancel(lk_lock *);
 /* ------------------------------------------------------------------------------------------------
  * asking */
 
-/* Whether the handle surely holds the lock, by this machine's clock, at this instant. Never blocks;
- * false for NULL. */
+/* Whether the handle surely holds the lock, by this machine's clock, at this instant; a loss by
+ * force it knows when it is told. Never blocks; false for NULL. */
 LK_API bool lk_valid(const lk_lock *);
 
-/* For how long it surely will, without further renewal; 0 when it does not. Never blocks. */
+/* For how long it surely will, without further renewal; 0 when it does not, and for NULL. Never
+ * blocks. */
 LK_API int64_t lk_remaining_ms(const lk_lock *);
 
 /*
- * The fencing token of the hold: above that of every earlier write hold of this lock, and of every
- * read hold that one of those ended. A store that keeps the greatest it has seen, and refuses
- * smaller ones, is safe from a holder that lost the lock and does not know it yet. It stays
- * readable when the hold is lost, until that is unlocked. 0 when nothing is held. Below 2^53. Never
- * blocks.
+ * The fencing token of the hold. That of a write is above every earlier token of this lock; that of
+ * a read is not below that of any earlier write, and above it if that one was lost. A store that
+ * keeps the greatest it has seen, and refuses smaller ones, is safe from a holder that lost the
+ * lock and does not know it yet. It stays readable when the hold is lost, until that is unlocked. 0
+ * when nothing is held, and for NULL. Below 2^53. Never blocks.
  */
 LK_API uint64_t lk_fence(const lk_lock *);
 
 /*
  * Whether, when this hold was granted, a writer had died or lost the lock while it held it, and no
- * writer has given it back in good order since: what the lock protects may be half written. Never
- * blocks.
+ * writer has given it back in good order since: what the lock protects may be half written. The
+ * server forgets it after an hour, if nobody holds the lock then. False for NULL. Never blocks.
  */
 LK_API bool lk_abandoned(const lk_lock *);
 
@@ -389,8 +392,8 @@ typedef struct {
  * it. *out is yours, free it with lk_info_free(), which takes NULL.
  *
  * LK_OK · LK_INVALID: the name, or its key holds something else · LK_UNAVAILABLE · LK_DENIED ·
- * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip. Refused (LK_INVALID) inside a
- * callback.
+ * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most.
+ * Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_inspect(lk_client *, const char *name, lk_info **out);
 LK_API void lk_info_free(lk_info *);
@@ -407,7 +410,8 @@ typedef bool lk_list_fn(const char *name, void *arg);
  * steps (SCAN), and is never stopped.
  *
  * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL.
- * Blocks. Refused (LK_INVALID) inside a callback.
+ * Blocks for as many round trips as it takes, command_timeout_ms at most for each. Refused
+ * (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, void *arg);
 
@@ -418,8 +422,8 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
  * Those who wait are granted. A writer that goes so leaves the lock abandoned. Waiters stay.
  *
  * LK_OK · LK_NOT_HELD: no such holder · LK_INVALID · LK_UNAVAILABLE: not known whether it happened
- * · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip. Refused
- * (LK_INVALID) inside a callback.
+ * · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip,
+ * command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_force_release(lk_client *, const char *name, const char *owner);
 
@@ -458,9 +462,9 @@ typedef struct {
 
 /*
  * Looks at a server, also at one that lk_open() refuses: a replica, one that is too old, a user
- * without the rights. url and options as for lk_open(); of several servers, the first. Nothing is
- * logged. *out is yours, free it with lk_facts_free(), which takes NULL. Rights are tried, with
- * commands that change nothing: the server's ACL LOG shows those that it denied.
+ * without the rights. url and options as for lk_open(). Nothing is logged. *out is yours, free it
+ * with lk_facts_free(), which takes NULL. Rights are tried, with commands that change nothing: the
+ * server's ACL LOG shows those that it denied.
  *
  * LK_OK: it answered, whatever it said · LK_UNAVAILABLE: nobody answers there, or not in time, or
  * LOADING · LK_DENIED: user, password or certificate were refused · LK_INVALID, LK_UNSUPPORTED: the

@@ -2,16 +2,12 @@
 #include "client/client.h"
 #include "base/forked.h"
 
-#include <stdlib.h>
-
 lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out) {
     lki_error error;
     lk_client *client;
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
-    if (!url)
-        url = secure_getenv("LATCHKEY_URL");
-    if (lki_client_open(url && *url ? url : "local:", options, &client, &error) != LK_OK)
+    if (lki_client_open(lki_settings_url(url), options, &client, &error) != LK_OK)
         return lki_fail_with(&error);
     *out = client;
     return LK_OK;

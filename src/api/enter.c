@@ -3,27 +3,34 @@
 
 #include "base/forked.h"
 
-static lk_status enter(lk_client *client, lki_blocking blocking) {
+/* lock: NULL for a call that is not about one. */
+static lk_status refuse(const lk_lock *lock, const char *why) {
+    if (!lock)
+        return lki_fail(LK_INVALID, "%s", why);
+    return lki_fail(LK_INVALID, "lock \"%s\": %s", lock->name, why);
+}
+
+static lk_status enter(lk_client *client, const lk_lock *lock, lki_blocking blocking) {
     if (client->forks != lki_fork_count())
-        return lki_fail(LK_INVALID, "this client was opened before fork(); a child opens its own");
+        return refuse(lock, "this client was opened before fork(); a child opens its own");
     if (blocking == LKI_MAY_BLOCK && lki_callbacks_inside(&client->callbacks))
-        return lki_fail(LK_INVALID, "a call that blocks is refused inside a callback; use "
-                                    "lk_acquire_async or lk_release_async");
+        return refuse(lock, "a call that blocks is refused inside a callback; use "
+                            "lk_acquire_async or lk_release_async");
     pthread_mutex_lock(&client->monitor);
     if (client->closing) {
         pthread_mutex_unlock(&client->monitor);
-        return lki_fail(LK_INVALID, "the client was closed");
+        return refuse(lock, "the client was closed");
     }
     lki_client_retain(client);
     return LK_OK;
 }
 
 lk_status lki_enter(lk_client *client, lki_blocking blocking) {
-    return client ? enter(client, blocking) : lki_fail(LK_INVALID, "the client is NULL");
+    return client ? enter(client, NULL, blocking) : lki_fail(LK_INVALID, "the client is NULL");
 }
 
 lk_status lki_enter_lock(const lk_lock *lock, lki_blocking blocking) {
-    return lock ? enter(lock->client, blocking) : lki_fail(LK_INVALID, "the handle is NULL");
+    return lock ? enter(lock->client, lock, blocking) : lki_fail(LK_INVALID, "the handle is NULL");
 }
 
 void lki_leave(lk_client *client) {

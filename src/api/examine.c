@@ -1,17 +1,14 @@
 /* lk_examine. */
 #include "client/examine.h"
+#include "client/settings.h"
 
 #include "base/memory.h"
-
-#include <stdlib.h>
 
 lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out) {
     lki_error error;
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
-    if (!url)
-        url = secure_getenv("LATCHKEY_URL");
-    if (lki_examine(url && *url ? url : "local:", options, out, &error) != LK_OK)
+    if (lki_examine(lki_settings_url(url), options, out, &error) != LK_OK)
         return lki_fail_with(&error);
     return LK_OK;
 }

@@ -67,14 +67,10 @@ static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     return run(lock, &wanted);
 }
 
-static const char *name_of(const lk_lock *lock) {
-    return lock ? lock->name : "";
-}
-
 static lk_status take_in_time(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
-    if (wait_ms < 0)
+    if (lock && wait_ms < 0)
         return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below 0, and is %" PRId64,
-                        name_of(lock), wait_ms);
+                        lock->name, wait_ms);
     return take(lock, mode, wait_ms);
 }
 
@@ -111,7 +107,8 @@ static bool unlock_lost(lk_lock *lock, lk_mode mode, lk_status *out) {
     bool can = lock->lost && (mode == LK_WRITE ? lock->writes : lock->reads);
     if (can) {
         lki_hold_given_back(lock, mode);
-        *out = lki_fail(LK_LOST, "lock \"%s\": %s", lock->name, lk_status_text(LK_LOST));
+        *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, client->topology->shown,
+                        lk_status_text(LK_LOST));
     }
     lki_leave(client);
     return can;
@@ -139,10 +136,10 @@ lk_status lk_downgrade(lk_lock *lock) {
 lk_status lk_renew(lk_lock *lock, int64_t lease_ms) {
     lki_operation wanted = {
         .kind = LKI_DO_RENEW, .mode = LK_READ, .deadline_us = LKI_NEVER, .lease_ms = lease_ms};
-    if (lease_ms && (lease_ms < 100 || lease_ms > 86400000))
+    if (lock && lease_ms && (lease_ms < 100 || lease_ms > 86400000))
         return lki_fail(LK_INVALID,
                         "lock \"%s\": lease_ms must be 100 to 86400000, and is %" PRId64,
-                        name_of(lock), lease_ms);
+                        lock->name, lease_ms);
     return run(lock, &wanted);
 }
 
@@ -185,9 +182,9 @@ static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
 }
 
 static lk_status begin_in_mode(lk_lock *lock, const lki_operation *wanted) {
-    if (wanted->mode != LK_READ && wanted->mode != LK_WRITE)
+    if (lock && wanted->mode != LK_READ && wanted->mode != LK_WRITE)
         return lki_fail(LK_INVALID, "lock \"%s\": mode is neither LK_READ nor LK_WRITE",
-                        name_of(lock));
+                        lock->name);
     return begin(lock, wanted);
 }
 

@@ -79,8 +79,7 @@ void lk_info_free(lk_info *info) {
 typedef struct {
     lki_call call;
     lki_place place;
-    const char *owner;
-    uint64_t count;
+    const char *owner; /* "": everybody */
 } forcing;
 
 static void encode_force(const lki_call *call, lki_bytes *out, bool text) {
@@ -93,8 +92,10 @@ static lk_status force_answered(lki_call *call, const redisReply *reply, lki_err
     lki_answer answer = lki_answer_read(reply);
     if (answer.word != LKI_ANSWER_FORCED)
         return lki_error_set(error, LK_INTERNAL, "the server's answer to force makes no sense");
-    self->count = answer.count;
-    return LK_OK;
+    if (answer.count)
+        return LK_OK;
+    return lki_error_set(error, LK_NOT_HELD, "%s%s",
+                         *self->owner ? "no hold of owner " : "nobody holds it", self->owner);
 }
 
 lk_status lk_force_release(lk_client *client, const char *name, const char *owner) {
@@ -110,11 +111,7 @@ lk_status lk_force_release(lk_client *client, const char *name, const char *owne
     if (status != LK_OK)
         return status;
     self.place = (lki_place){client ? client->settings.prefix : NULL, name};
-    status = run(client, &self.call, name);
-    if (status == LK_OK && !self.count)
-        return lki_fail(LK_NOT_HELD, "lock \"%s\": %s%s", name,
-                        owner ? "no hold of owner " : "nobody holds it", owner ? owner : "");
-    return status;
+    return run(client, &self.call, name);
 }
 
 /* ------------------------------------------------------------------------------ list */

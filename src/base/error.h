@@ -4,7 +4,7 @@
 
 #include "latchkey.h"
 
-enum { LKI_ERROR_MOST = 512 };
+enum { LKI_ERROR_MOST = 1024 }; /* a name may take half of it */
 
 typedef struct {
     lk_status status;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,11 +49,19 @@ static lk_status read_app(const char *given, lki_settings *out, lki_error *error
                : lki_error_no_memory(error);
 }
 
+const char *lki_settings_url(const char *given) {
+    if (given)
+        return given;
+    const char *found = secure_getenv("LATCHKEY_URL");
+    return found && *found ? found : "local:";
+}
+
 static lk_status read_all(const lk_client_options *options, lki_settings *out, lki_error *error) {
     lk_status status = LK_OK;
     if (options->min_replicas || options->replica_timeout_ms)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "min_replicas is not in this version of latchkey; leave it 0");
+                             "%s is not in this version of latchkey; leave it 0",
+                             options->min_replicas ? "min_replicas" : "replica_timeout_ms");
     if (options->tls_key && !options->tls_cert)
         return lki_error_set(error, LK_INVALID, "tls_key without tls_cert; give both");
     if ((status = read_timeout(options->connect_timeout_ms, "connect_timeout_ms",

@@ -15,6 +15,9 @@ typedef struct {
     void *log_arg;
 } lki_settings;
 
+/* The URL that was given; if none was (NULL), that of LATCHKEY_URL, or local:. */
+const char *lki_settings_url(const char *given);
+
 lk_status lki_settings_read(const lk_client_options *, lki_settings *out, lki_error *);
 void lki_settings_clear(lki_settings *);
 

@@ -32,8 +32,8 @@ static lk_status cannot(lki_error *error, const char *what, const char *path) {
 static lk_status refuse_shared(lki_error *error, const char *path) {
     return lki_error_set(error, LK_DENIED,
                          "others can write to the folder of the private server, %s, and may have "
-                         "put something into it: remove it, or empty it and run chmod 700 on it, "
-                         "or name another one in LATCHKEY_LOCAL_DIR",
+                         "put something into it: name another one in LATCHKEY_LOCAL_DIR, or, if it "
+                         "is for nothing else, remove it",
                          path);
 }
 

@@ -105,9 +105,11 @@ static lk_status start_if_first(const look_state *look, lki_sign *sign, lki_erro
 }
 
 static lk_status give_up(const look_state *look, lki_sign sign, lki_error *error) {
-    const char *fault = sign == LKI_COMING   ? "still loads its data"
-                        : sign == LKI_SILENT ? "does not answer: it is stopped, or stuck"
-                                             : "does not listen: end it, and a new one is started";
+    const char *fault = sign == LKI_COMING ? "still loads its data"
+                        : sign == LKI_SILENT
+                            ? "does not answer: it is stopped, or stuck; end it, and a new one "
+                              "is started"
+                            : "does not listen: end it, and a new one is started";
     char pid[PID_TEXT_MOST];
     if (sign == LKI_NOBODY && !lki_folder_has_server(look->folder_fd))
         return lki_error_set(error, LK_UNAVAILABLE, "no private server came up in %s in time",

@@ -39,8 +39,10 @@ static lk_status await(lki_talk *talk, bool writing, lki_error *error) {
         return lki_error_set(error, LK_CANCELED, "%s: broken off", talk->shown);
     if (ready > 0 && left_ms != 0) /* what is there may be half of something, again and again */
         return LK_OK;
-    return lki_error_set(error, LK_UNAVAILABLE, "%s: accepted the connection and says nothing",
-                         talk->shown);
+    return lki_error_set(
+        error, LK_UNAVAILABLE,
+        "%s: accepted the connection and says nothing; is it stopped, or no Redis server?",
+        talk->shown);
 }
 
 lk_status lki_talk_write(lki_talk *talk, const lki_bytes *bytes, lki_error *error) {

@@ -291,8 +291,9 @@ lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out,
     const char *rest;
     const url_scheme *scheme = find_scheme(url, &rest);
     if (!scheme)
-        return refuse(error, "scheme",
-                      "is none of redis://, rediss://, valkey://, valkeys:// and unix://");
+        return refuse(
+            error, "scheme",
+            "is not followed by //: redis://, rediss://, valkey://, valkeys:// or unix://");
     parts found = split(rest);
     lki_endpoint made = {.tls = scheme->tls};
     lk_status status = read_login(found.login, password, &made, error);

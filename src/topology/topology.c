@@ -26,10 +26,13 @@ static const lki_topology_kind *find(const char *url, size_t length) {
 lk_status lki_topology_open(const char *url, const char *password, lki_topology **out,
                             lki_error *error) {
     const char *colon = strchr(url, ':');
+    if (!*url)
+        return lki_error_set(error, LK_INVALID,
+                             "the URL is empty; give none, and it is LATCHKEY_URL, or local:");
     if (!colon)
         return lki_error_set(error, LK_INVALID,
-                             "the URL has no scheme; it begins with local:, redis://, "
-                             "rediss:// or unix://");
+                             "the URL has no scheme; it begins with local:, redis://, rediss://, "
+                             "valkey://, valkeys:// or unix://");
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
@@ -39,5 +42,6 @@ lk_status lki_topology_open(const char *url, const char *password, lki_topology 
             return lki_error_set(error, LK_UNSUPPORTED, "%s: is not in this version of latchkey",
                                  planned[i]);
     return lki_error_set(error, LK_INVALID,
-                         "the URL's scheme is not one of local:, redis://, rediss:// and unix://");
+                         "the URL's scheme is not one of local:, redis://, rediss://, valkey://, "
+                         "valkeys:// and unix://");
 }

@@ -75,6 +75,20 @@ test_values_that_are_missing_are_64_and_named() {
     expect_said "-u needs a value;"
 }
 
+test_words_that_cannot_be_are_64_and_told_what_can() {
+    expect_refusal 64 "$latchkey" run --policy nice a true
+    expect_said "--policy cannot be nice; it can be fair, phase-fair, prefer-writer, prefer-reader"
+    expect_refusal 64 "$latchkey" run --on-lost cry a true
+    expect_said "--on-lost cannot be cry; it can be term, kill, ignore"
+}
+
+test_an_empty_url_is_64_and_not_the_private_server() {
+    LATCHKEY_URL=redis://127.0.0.1:1 expect_refusal 64 "$latchkey" run -u "" a true
+    expect_said "the URL is empty"
+    expect_refusal 64 "$latchkey" doctor -u ""
+    expect_said "the URL is empty"
+}
+
 test_values_that_are_too_many_are_64() {
     expect_refusal 64 "$latchkey" ls --json=5
     expect_said "--json takes no value;"

@@ -70,7 +70,7 @@ test_a_release_by_force_is_told_in_one_sentence() {
     run_stubborn a
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
-    expect_said 'lock "a" is lost; ending the command'
+    expect_said 'lock "a" is lost, not renewed in time or taken away by force; ending the command'
 }
 
 test_run_itself_stops_for_longer_than_the_lease() {

@@ -65,6 +65,10 @@ static void the_url_is_that_of_the_environment_if_the_user_may_give_it(void **st
     hidden = "LATCHKEY_URL"; /* so it is local:, whose folder cannot be used */
     assert_int_equal(lk_open(NULL, NULL, &client), LK_INVALID);
     assert_non_null(strstr(lk_last_error(), "LATCHKEY_LOCAL_DIR"));
+    hidden = "";
+    setenv("LATCHKEY_URL", "", 1); /* as if it were not set */
+    assert_int_equal(lk_open(NULL, NULL, &client), LK_INVALID);
+    assert_non_null(strstr(lk_last_error(), "LATCHKEY_LOCAL_DIR"));
     assert_null(client);
 }
 

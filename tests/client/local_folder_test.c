@@ -53,7 +53,7 @@ static void a_folder_that_others_can_write_to_is_refused(void **state) {
         assert_int_equal(chmod(world.folder, modes[i]), 0);
         assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
         world_assert_says("others can write");
-        world_assert_says("chmod 700");
+        world_assert_says("LATCHKEY_LOCAL_DIR");
         assert_int_equal(mode_of(world.folder), modes[i]);
     }
     assert_int_equal(world_servers(0), 0);

@@ -139,6 +139,7 @@ static void handles_of_a_closed_client_say_that_it_is(void **state) {
     close_bounded(client);
     assert_status(lk_rdlock(lock), LK_INVALID);
     assert_says(lk_last_error(), "closed");
+    assert_says(lk_last_error(), "c:after");
     assert_status(lk_tryrdlock(lock), LK_INVALID);
     assert_status(lk_timedrdlock(lock, 10), LK_INVALID);
     assert_status(lk_wrlock(lock), LK_INVALID);

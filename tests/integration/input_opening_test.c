@@ -26,10 +26,19 @@ static void a_url_that_cannot_be_read_is_refused_by_its_part(void **state) {
     static const struct {
         const char *url, *part;
     } bad[] = {
-        {"nonsense", "scheme"},   {"http://h", "scheme"},          {"redis:/h", "URL"},
-        {"redis://", "host"},     {"redis://h:port", "port"},      {"redis://h:65536", "port"},
-        {"redis://h/one", "db"},  {"redis://u:%zz@h", "password"}, {"unix://relative/path", "path"},
-        {"unix://", "path"},      {"unix:///s?db=x", "db"},        {"unix:///s?base=1", "query"},
+        {"", "empty"},
+        {"nonsense", "scheme"},
+        {"http://h", "scheme"},
+        {"redis:/h", "URL"},
+        {"redis://", "host"},
+        {"redis://h:port", "port"},
+        {"redis://h:65536", "port"},
+        {"redis://h/one", "db"},
+        {"redis://u:%zz@h", "password"},
+        {"unix://relative/path", "path"},
+        {"unix://", "path"},
+        {"unix:///s?db=x", "db"},
+        {"unix:///s?base=1", "query"},
         {"local:more", "local:"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -90,6 +99,7 @@ static void the_url_may_come_from_the_environment(void **state) {
     assert_true(world_key_count() > 0);
     lk_lock_free(lock);
     lk_close(client);
+    assert_not_opened("", NULL, LK_INVALID, "empty"); /* not what the environment says */
     setenv("LATCHKEY_URL", "http://h", 1);
     assert_not_opened(NULL, NULL, LK_INVALID, "scheme");
     assert_ok(lk_open(world_url, NULL, &client)); /* what is given comes first */
@@ -119,6 +129,7 @@ static void options_that_cannot_be_are_refused_by_name(void **state) {
         {{.tls_server_name = "h"}, "tls_server_name", LK_INVALID},
         {{.min_replicas = 1}, "min_replicas", LK_UNSUPPORTED},
         {{.min_replicas = -1}, "min_replicas", LK_UNSUPPORTED},
+        {{.replica_timeout_ms = 7}, "replica_timeout_ms", LK_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_opened(world_url, &bad[i].options, bad[i].status, bad[i].part);

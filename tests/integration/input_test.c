@@ -121,6 +121,21 @@ static void a_name_has_1_to_512_bytes(void **state) {
     free(longer);
 }
 
+static void a_sentence_has_room_for_the_longest_name(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    char *name = long_text(512);
+    lk_lock *locks[] = {handle_of(client, name), handle_of(client, name)};
+    assert_ok(lk_wrlock(locks[0]));
+    assert_status(lk_trywrlock(locks[1]), LK_BUSY);
+    assert_says(lk_last_error(), name);
+    assert_says(lk_last_error(), world_url);
+    assert_says(lk_last_error(), lk_status_text(LK_BUSY));
+    free_handles(locks, 2);
+    lk_close(client);
+    free(name);
+}
+
 static const char *const odd_names[] = {
     " ",
     "a b",
@@ -372,6 +387,7 @@ int main(int argc, char **argv) {
         world_test(a_client_that_is_null_is_refused_by_name),
         world_test(other_arguments_that_are_null_are_refused_by_name),
         world_test(a_name_has_1_to_512_bytes),
+        world_test(a_sentence_has_room_for_the_longest_name),
         world_test(names_with_odd_bytes_are_locks_like_any_other),
         world_test(odd_names_are_waited_for_like_any_other),
         world_test(groups_and_owners_may_have_odd_bytes),

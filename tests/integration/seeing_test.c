@@ -252,6 +252,8 @@ static void force_of_nobody_is_not_held(void **state) {
     lk_client *client = open_client();
     lk_lock *lock = handle_of(client, "s:nobody");
     assert_status(lk_force_release(client, "s:nobody", NULL), LK_NOT_HELD);
+    assert_says(lk_last_error(), "s:nobody");
+    assert_says(lk_last_error(), world_url);
     assert_ok(lk_wrlock(lock));
     assert_status(lk_force_release(client, "s:nobody", "somebody else"), LK_NOT_HELD);
     assert_says(lk_last_error(), "somebody else");

@@ -81,14 +81,17 @@ static void a_reader_is_above_the_writer_before_and_below_the_writer_after(void 
     lk_close(clients[1]);
 }
 
-static void readers_beside_each_other_have_one_fence(void **state) {
+static void a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it(void **state) {
     (void)state;
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:reads"), handle_of(client, "f:reads")};
-    assert_ok(lk_rdlock(locks[0]));
-    assert_ok(lk_rdlock(locks[1]));
-    assert_true(lk_fence(locks[0]) > 0);
-    assert_true(lk_fence(locks[0]) == lk_fence(locks[1]));
+    lk_lock *locks[] = {handle_of(client, "f:give"), handle_of(client, "f:give")};
+    taker next;
+    assert_ok(lk_wrlock(locks[0]));
+    uint64_t fence = lk_fence(locks[0]);
+    taker_queue(&next, locks[1], LK_READ, client, "f:give", 1);
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_ok(taker_join(&next));
+    assert_true(lk_fence(locks[1]) >= fence);
     free_handles(locks, 2);
     lk_close(client);
 }
@@ -100,6 +103,29 @@ static uint64_t let_a_writer_die(const char *name) {
     uint64_t fence = actor_does(&writer, "write 0 -1").fence;
     actor_kill(&writer);
     return fence;
+}
+
+static void a_reader_is_above_a_writer_that_died(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *lock = handle_of(client, "f:dead");
+    uint64_t fence = let_a_writer_die("f:dead");
+    assert_ok(lk_rdlock(lock));
+    assert_true(lk_fence(lock) > fence);
+    lk_lock_free(lock);
+    lk_close(client);
+}
+
+static void readers_beside_each_other_have_one_fence(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "f:reads"), handle_of(client, "f:reads")};
+    assert_ok(lk_rdlock(locks[0]));
+    assert_ok(lk_rdlock(locks[1]));
+    assert_true(lk_fence(locks[0]) > 0);
+    assert_true(lk_fence(locks[0]) == lk_fence(locks[1]));
+    free_handles(locks, 2);
+    lk_close(client);
 }
 
 static void a_fence_is_above_that_of_a_writer_that_died(void **state) {
@@ -217,6 +243,8 @@ int main(int argc, char **argv) {
         world_test(fences_of_writers_rise_from_one_to_the_next),
         world_test(fences_rise_by_hand_over_too),
         world_test(a_reader_is_above_the_writer_before_and_below_the_writer_after),
+        world_test(a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it),
+        world_test(a_reader_is_above_a_writer_that_died),
         world_test(readers_beside_each_other_have_one_fence),
         world_test(a_fence_is_above_that_of_a_writer_that_died),
         world_test(a_lost_hold_keeps_its_fence_until_it_is_unlocked),
