@@ -170,9 +170,9 @@ LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_c
  * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
  * fine.
  *
- * Blocks while callbacks run, and for command_timeout_ms at most while the server does not answer;
- * what could not be given back then runs out with its lease. Refused (and logged) inside a
- * callback. After fork() in the child it only closes descriptors.
+ * Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at most
+ * while the server does not answer; what could not be given back then runs out with its lease.
+ * Refused (and logged) inside a callback. After fork() in the child it only closes descriptors.
  */
 LK_API void lk_close(lk_client *);
 
@@ -233,10 +233,10 @@ LK_API void lk_lock_free(lk_lock *);
  * · LK_DEADLOCK: an upgrade while another holder's upgrade waits; neither could ever have it; give
  * up the read hold and start again · LK_LOST: the handle has lost a hold; unlock it first, once for
  * each time it was taken · LK_UNAVAILABLE: the server could not be reached for command_timeout_ms,
- * or not before wait_ms were over; the call holds nothing, and what the server may have granted is
- * taken back in the background · LK_DENIED · LK_UNSUPPORTED · LK_INVALID: wait_ms below 0, or the
- * name is that of something else in the server, or taken 65,535 times already · LK_NOMEM ·
- * LK_INTERNAL.
+ * or not before wait_ms or the lease were over; the call holds nothing, and what the server may
+ * have granted is taken back in the background · LK_DENIED · LK_UNSUPPORTED · LK_INVALID: wait_ms
+ * below 0, or the name is that of something else in the server, or taken 65,535 times already ·
+ * LK_NOMEM · LK_INTERNAL.
  *
  * Block: as said, and beyond wait_ms as long as the server needs to answer, command_timeout_ms at
  * most. A shortage shorter than that (a restart, a cut connection) is waited out. Refused
@@ -255,9 +255,9 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  *
  * LK_OK · LK_NOT_HELD: nothing of that kind to give back; nothing changed · LK_LOST: it was lost
  * before; this unlock counts, and after the last one the handle can be used again · LK_UNAVAILABLE,
- * LK_DENIED: the server did not answer in time, or refused; the hold is gone as far as the caller
- * is concerned, and given back in the background, or runs out · LK_INVALID, LK_NOMEM: nothing
- * changed · LK_INTERNAL.
+ * LK_DENIED, or LK_INVALID if the server has something else under that name by now: it did not
+ * answer in time, or refused; the hold is gone as far as the caller is concerned, and given back in
+ * the background, or runs out · otherwise LK_INVALID, LK_NOMEM: nothing changed · LK_INTERNAL.
  *
  * Block for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
  * unless lost.

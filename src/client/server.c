@@ -297,7 +297,8 @@ static int64_t send_heartbeat(lki_line *line, int64_t now_us) {
         line->heartbeat_on_way = lki_link_commit(&line->link, &line->heartbeat, now_us) == LK_OK;
         line->heartbeat_us = lki_after_ms(now_us, HEARTBEAT_MS);
     }
-    return line->heartbeat_us;
+    /* What is not answered is the business of break_if_silent(). */
+    return line->heartbeat_on_way ? lki_after_ms(now_us, HEARTBEAT_MS) : line->heartbeat_us;
 }
 
 static void take_or_leave(lki_line *line, int64_t now_us) {

@@ -52,6 +52,11 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
     lk_lock *lock = op->lock;
     if (lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
+    else if (lki_hold_begins(lock) && lki_lease_end_us(from_us, answer->ms) <= lki_now_us())
+        lki_operation_report(op, LK_UNAVAILABLE,
+                             "it was granted, but the server's answer came when the lease of "
+                             "%lld ms was over",
+                             (long long)answer->ms);
     if (op->reported) {
         take_back(op, answer->fence);
         return;
@@ -119,6 +124,14 @@ void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
         break;
     }
     lki_operation_over(op);
+}
+
+/* Whatever the handle had there is gone; a read that came in its place is nobody's. */
+void lki_drop_answered(lki_operation *op, const lki_answer *answer) {
+    if (answer->word == LKI_ANSWER_GRANTED)
+        take_back(op, answer->fence);
+    else
+        lki_operation_over(op);
 }
 
 /* ------------------------------------------------------------------------------ cancelled */

@@ -19,9 +19,9 @@ static void plan_renewal(lk_lock *lock, int64_t from_us) {
  * The keeper claims it, in a while: most holds are given back before, and need no claim. So short
  * holds cost one command less, and the woken caller returns without sending anything.
  */
-static void plan_claim(lk_lock *lock, int64_t ms) {
-    int64_t soon_ms = ms / CLAIMS_IN_TIME;
-    lock->renew_us = lki_after_ms(lki_now_us(), soon_ms < CLAIM_MS ? soon_ms : CLAIM_MS);
+static void plan_claim(lk_lock *lock) {
+    int64_t now_us = lki_now_us(), soon_us = (lock->deadline_us - now_us) / CLAIMS_IN_TIME;
+    lock->renew_us = now_us + (soon_us < CLAIM_MS * 1000 ? soon_us : CLAIM_MS * 1000);
 }
 
 static void extend(lk_lock *lock, int64_t from_us, int64_t ms) {
@@ -40,12 +40,12 @@ static void compare_policy(lk_lock *lock, unsigned flags) {
 
 void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int64_t from_us,
                       bool claimed) {
-    /* While its last release has no answer nobody knows whether this is the hold that it had. */
-    bool is_new = (!lock->reads && !lock->writes) || lki_hold_is_ending(lock);
+    bool is_new = lki_hold_begins(lock);
     if (is_new) {
         lock->hold_serial++;
         lock->deadline_us = 0;
         lock->first_fence = answer->fence;
+        lock->granted_server_us = answer->server_us;
     }
     if (mode == LK_WRITE)
         lock->writes++;
@@ -61,7 +61,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     if (claimed)
         plan_renewal(lock, from_us);
     else if (is_new) /* an upgrade keeps its hold's lease (SPEC 4.3), and its next renewal */
-        plan_claim(lock, answer->ms);
+        plan_claim(lock);
     lki_lock_plan(lock);
 }
 
@@ -141,6 +141,11 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         lki_lock_advance(lock); /* nothing is left to give back: that may be the end of it */
     else
         lki_lock_plan(lock);
+}
+
+/* While its last release has no answer nobody knows whether this is the hold that it had. */
+bool lki_hold_begins(const lk_lock *lock) {
+    return (!lock->reads && !lock->writes) || lki_hold_is_ending(lock);
 }
 
 bool lki_hold_is_ending(const lk_lock *lock) {

@@ -15,6 +15,8 @@ void lki_hold_renewed(lk_lock *, int64_t sent_us, int64_t ms);
 void lki_hold_given_back(lk_lock *, lk_mode); /* one of them; the last one ends the hold */
 void lki_hold_lose(lk_lock *, const char *why);
 
+bool lki_hold_begins(const lk_lock *); /* with the next grant: it is no more of one that is there */
+
 /* Whether its last count is being given back, so that it must not be renewed any more. */
 bool lki_hold_is_ending(const lk_lock *);
 

@@ -209,11 +209,11 @@ static bool may_outlive_our_clock(const lk_lock *lock) {
 }
 
 /*
- * The server drops it as abandoned, so that others need not wait for a lease that nobody uses. What
- * has an owner of its own name may not be all of that owner's: it runs out by itself.
+ * The server drops it as abandoned, so that others need not wait for a lease that nobody uses. It
+ * alone: other handles may act for the same owner, and live.
  */
 static void drop_in_server(lk_lock *lock) {
-    lki_operation *drop = lock->given_owner ? NULL : lki_operation_new(lock, LKI_DO_DROP, LK_READ);
+    lki_operation *drop = lki_operation_new(lock, LKI_DO_DROP, LK_READ);
     if (!drop)
         return;
     drop->reported = true;
@@ -291,7 +291,9 @@ static void begin(lk_lock *lock, lki_operation **link) {
     assert(!lock->asked);
     *link = op->next;
     lock->asked = op;
+    op->silent_since_us = lki_now_us(); /* it may have stood behind another for long */
     lki_operation_set(op, LKI_UNSENT);
+    lki_operation_owed(op);
     lki_operation_send(op);
 }
 
@@ -305,8 +307,8 @@ static bool begin_one(lk_lock *lock) {
             begin(lock, link);
             return true;
         }
-        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->asked &&
-            !is_cancel_on_way(lock)) {
+        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->waiting->leaving &&
+            !lock->asked && !is_cancel_on_way(lock)) {
             lki_operation_report(op, LK_BUSY, "another thread waits with this handle");
             lki_operation_over(op);
             return true;
@@ -327,6 +329,7 @@ static bool ask_for_waiting(lk_lock *lock) {
         return false;
     lock->waiting = NULL;
     lock->asked = op;
+    lki_operation_owed(op);
     lki_operation_send(op);
     return true;
 }
@@ -418,7 +421,8 @@ void lki_lock_plan(lk_lock *lock) {
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
     for (const lki_operation *op = lock->pending; op; op = op->next)
-        due_us = earlier(due_us, operation_due_us(lock, op));
+        due_us = earlier(due_us, lock->lost && may_begin(lock, op) ? lki_now_us()
+                                                                   : operation_due_us(lock, op));
     lki_timers_set(&lock->client->timers, &lock->timer, due_us);
     lki_keeper_timer_set(lock->client, due_us);
 }
@@ -451,7 +455,7 @@ bool lki_lock_due(lk_lock *lock, int64_t now_us) {
         operation_due(lock, op, now_us);
         op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
     }
-    if (lock->freed || lock->client->closing)
+    if (lock->freed || lock->client->closing || lock->lost)
         lki_lock_advance(lock);
     bool renew = lki_lock_renewal_is_due(lock, now_us) && lock->references > 1;
     lki_lock_plan(lock);

@@ -42,6 +42,7 @@ struct lk_lock {
 
     uint64_t first_fence, fence; /* of the hold; it answers to both, and all between (SPEC 8.3) */
     uint64_t last_fence;         /* the greatest that this handle was ever given */
+    uint64_t granted_server_us;  /* by the server's clock, or not much later */
     uint64_t hold_serial;        /* differs from one hold to the next */
     int64_t deadline_us;         /* until then the hold is surely ours */
     int64_t renew_us;            /* the hold's next renewal; LKI_NEVER: none */

@@ -186,12 +186,25 @@ static int64_t later(int64_t a_us, int64_t b_us) {
     return a_us > b_us ? a_us : b_us;
 }
 
+/* What a pending one stands behind, and what the server must answer before that can go on. */
+static const lki_operation *unanswered_before(const lki_operation *op) {
+    const lk_lock *lock = op->lock;
+    if (op->state != LKI_PENDING)
+        return NULL;
+    return lock->asked                               ? lock->asked
+           : lock->waiting && lock->waiting->leaving ? lock->waiting
+                                                     : NULL;
+}
+
 /* When the server has been silent about it, or away, for too long. */
 static int64_t give_up_us(const lki_operation *op) {
     int64_t down_us = line_of(op)->down_since_us;
+    const lki_operation *before = unanswered_before(op);
     bool can_wait = op->state == LKI_PENDING || (op->state == LKI_WAITING && !op->leaving);
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
+    if (before)
+        return timeout_after(op, later(before->owed_since_us, op->silent_since_us));
     return down_us == LKI_NEVER ? LKI_NEVER
                                 : timeout_after(op, later(down_us, op->silent_since_us));
 }
@@ -210,6 +223,17 @@ void lki_operation_time_up(lki_operation *op, int64_t now_us) {
         lki_operation_abandon(op, LK_UNAVAILABLE);
 }
 
+/* So the time of those that stand behind it may be up sooner than they thought. */
+void lki_operation_owed(lki_operation *op) {
+    op->owed_since_us = op->silent_since_us;
+    for (lki_operation *behind = op->lock->pending; behind; behind = behind->next) {
+        if (behind->caller && lki_operation_due_us(behind) < behind->asleep_until_us) {
+            behind->caller->recheck = true;
+            lki_caller_notify(behind->caller);
+        }
+    }
+}
+
 /* The time is up; whether that is the server's fault is a matter of whether it can be reached. */
 static void report_leaving(lki_operation *op) {
     const lki_line *line = line_of(op);
@@ -226,6 +250,8 @@ void lki_operation_leave(lki_operation *op, lk_status status) {
         return;
     op->leaving = status;
     op->silent_since_us = lki_now_us();
+    if (op->state == LKI_WAITING)
+        lki_operation_owed(op);
     bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
                              (op->state == LKI_UNSENT && !op->in_doubt);
     if (unknown_to_server || !lki_link_is_up(&line_of(op)->link))
@@ -298,6 +324,7 @@ lk_status lki_operation_await(lki_operation *op) {
         if (caller.done)
             break;
         int64_t due_us = lki_operation_due_us(op), now_us = lki_now_us();
+        op->asleep_until_us = due_us;
         caller.recheck = false;
         lki_link *link = link_to_wait_at(op);
         if (now_us >= due_us)

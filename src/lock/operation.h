@@ -57,6 +57,8 @@ struct lki_operation {
     int64_t lease_ms;        /* of a renewal by hand */
     int64_t deadline_us;     /* the caller's time */
     int64_t silent_since_us; /* when the server last said something about it, or it began */
+    int64_t owed_since_us;   /* since when others of the handle wait for the server to answer it */
+    int64_t asleep_until_us; /* its caller, if nobody wakes it */
     int64_t retry_us;        /* not to be sent before */
     lki_error result;   /* until it is reported: what the server said when it could not, or "" */
     lki_caller *caller; /* the thread that waits, or NULL */
@@ -96,6 +98,7 @@ void lki_operation_send(lki_operation *);
 
 /* An answer to the request of each kind; lock/acquire.c, lock/release.c, lock/renewal.c. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);
+void lki_drop_answered(lki_operation *, const lki_answer *);
 void lki_release_answered(lki_operation *, const lki_answer *);
 void lki_convert_answered(lki_operation *, const lki_answer *);
 void lki_renew_answered(lki_operation *, const redisReply *);
@@ -116,6 +119,7 @@ void lki_acquire_send_cancel(lki_operation *);
 
 /* The caller's time is up while the outcome is unknown: it is told, and the rest is settled. */
 void lki_operation_abandon(lki_operation *, lk_status);
+void lki_operation_owed(lki_operation *);      /* from now on the server owes it an answer */
 void lki_operation_put_ahead(lki_operation *); /* of what is pending and not yet reported */
 void lki_operation_given_up(lki_operation *);  /* a release or downgrade: done for its caller */
 

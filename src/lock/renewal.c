@@ -121,6 +121,7 @@ static void entry_answered(const batch *b, size_t i, const redisReply *reply,
     }
     if (whole->word == LKI_ANSWER_RENEWED) {
         lki_answer answer = lki_answer_entry(reply, i);
+        answer.server_us = whole->server_us;
         if (answer.word == LKI_ANSWER_ERROR)
             log_refusal(b->server, answer.text);
         if (e->waiter)

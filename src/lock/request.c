@@ -11,16 +11,17 @@ enum { NO_MEMORY_RETRY_MS = 20, LATER_RETRY_MS = 50, REFUSED_RETRY_MS = 1000 };
 static const lki_script_id scripts[] = {
     [LKI_DO_ACQUIRE] = LKI_SCRIPT_ACQUIRE, [LKI_DO_RELEASE] = LKI_SCRIPT_RELEASE,
     [LKI_DO_CONVERT] = LKI_SCRIPT_CONVERT, [LKI_DO_RENEW] = LKI_SCRIPT_RENEW,
-    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,    [LKI_DO_DROP] = LKI_SCRIPT_FORCE,
+    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,    [LKI_DO_DROP] = LKI_SCRIPT_ACQUIRE,
 };
 
 /* ------------------------------------------------------------------------------ sending */
 
+/* What is dropped is replaced (SPEC 9.5), by a read that is given back if it should be granted. */
 static void encode_acquire(lki_operation *op, lki_bytes *out, bool text) {
     const lk_lock *lock = op->lock;
     lki_acquire_words words = {.handle = lock->handle,
                                .req = op->request,
-                               .fence = lock->fence,
+                               .fence = op->kind == LKI_DO_DROP ? 0 : lock->fence,
                                .mode = op->mode,
                                .wait = op->wait && lki_server_is_subscribed(lock->server),
                                .lease_ms = lock->lease_ms,
@@ -38,6 +39,7 @@ static void encode(lki_operation *op, lki_bytes *out, bool text) {
     lki_renew_words renew = {place, lock->handle, lock->fence, 0, op->lease_ms};
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
+    case LKI_DO_DROP:
         encode_acquire(op, out, text);
         break;
     case LKI_DO_RELEASE:
@@ -49,9 +51,6 @@ static void encode(lki_operation *op, lki_bytes *out, bool text) {
         break;
     case LKI_DO_RENEW:
         lki_command_renew(out, text, &renew, 1);
-        break;
-    case LKI_DO_DROP:
-        lki_command_force(out, place, text, lock->handle);
         break;
     }
 }
@@ -88,6 +87,9 @@ void lki_operation_send(lki_operation *op) {
         lki_operation_over(op);
     } else if (!lki_link_is_up(&op->lock->server->commands.link) || now_us < op->retry_us) {
         lki_lock_plan(op->lock);
+    } else if (op->kind == LKI_DO_RENEW && !lki_lock_holds(op->lock)) {
+        lki_operation_report(op, LK_LOST, NULL);
+        lki_operation_over(op);
     } else if (gone) {
         lki_acquire_send_cancel(op);
     } else {
@@ -151,6 +153,12 @@ static void refused(lki_operation *op, const char *text) {
         lki_error_set(&op->result, fault.status, "%s; %s", text, fault.advice);
         retry(op, LATER_RETRY_MS);
         break;
+    case LKI_FAULT_TOO_DEEP:
+        if (op->kind == LKI_DO_CONVERT && !op->reported) {
+            lki_operation_report(op, fault.status, "%s; %s", text, fault.advice);
+            lki_operation_over(op);
+            break;
+        } /* fall through */
     case LKI_FAULT_FINAL:
         refused_for_good(op, &fault, text);
         break;
@@ -173,7 +181,7 @@ static void dispatch(lki_operation *op, const lki_answer *answer, const redisRep
         lki_renew_answered(op, reply);
         break;
     case LKI_DO_DROP:
-        lki_operation_over(op);
+        lki_drop_answered(op, answer);
         break;
     }
 }

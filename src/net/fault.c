@@ -36,7 +36,7 @@ static const struct {
     {"WRONGTYPE",
      {LKI_FAULT_FINAL, LK_INVALID,
       "a key of this name is somebody else's; take another name or prefix"}},
-    {"LKDEPTH", {LKI_FAULT_FINAL, LK_INVALID, "holds nest no deeper; unlock some"}},
+    {"LKDEPTH", {LKI_FAULT_TOO_DEEP, LK_INVALID, "holds nest no deeper; unlock some"}},
     {"MOVED",
      {LKI_FAULT_FINAL, LK_UNSUPPORTED, "it is a node of a cluster, not a server of its own"}},
     {"CROSSSLOT",

@@ -7,6 +7,7 @@
 typedef enum {
     LKI_FAULT_NO_SCRIPT, /* send it again with its text */
     LKI_FAULT_LATER,     /* the server cannot now; nothing was done; ask again soon */
+    LKI_FAULT_TOO_DEEP,  /* a handle holds so much already; nothing was done */
     LKI_FAULT_FINAL      /* it will not; nothing was done */
 } lki_fault_kind;
 

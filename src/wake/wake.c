@@ -52,34 +52,44 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     lki_answer answer = {.word = LKI_ANSWER_GRANTED,
                          .fence = message->fence,
                          .ms = message->ms,
-                         .flags = message->flags};
+                         .flags = message->flags,
+                         .server_us = message->server_us};
     int64_t from_us = granted_from_us(lock->server, op, message, now_us);
     bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US;
     /* While the last release of an earlier hold has no answer, this may be that hold or the next.
      */
     if (has_time && !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
-    } else if (op->state == LKI_WAITING) {
+    } else {
         /* Only the server can say what it is, and for how long: its answer claims it, too. */
         lock->waiter_us = now_us;
         lki_lock_plan(lock);
     }
 }
 
+/* Of what is asked, waiter_us is still that of an earlier wait; the answer `queued` heeds it. */
 static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {
-    const lki_operation *op = lock->waiting;
+    const lki_operation *op = operation_of(lock, message->request);
     int64_t due_us = lki_after_ms(now_us, message->ms);
-    if (op && op->state == LKI_WAITING && op->request == message->request &&
-        due_us < lock->waiter_us) {
+    if (op && (op->state == LKI_ASKED || due_us < lock->waiter_us)) {
         lock->waiter_us = due_us;
         lki_lock_plan(lock);
     }
 }
 
-static void lost(lk_lock *lock, const lki_message *message) {
-    if (lki_lock_holds(lock) && message->fence >= lock->first_fence &&
-        message->fence <= lock->fence)
+/*
+ * Reads share a fence, so the message may be about an earlier hold of the handle: it is, if it is
+ * older than this one, unless the server's clock went back. The server knows.
+ */
+static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
+    if (!lki_lock_holds(lock) || message->fence < lock->first_fence || message->fence > lock->fence)
+        return;
+    if (message->server_us >= lock->granted_server_us) {
         lki_hold_lose(lock, "somebody took it away by force");
+    } else if (!lock->manual_renew) {
+        lock->renew_us = now_us;
+        lki_lock_plan(lock);
+    }
 }
 
 void lki_wake(lki_server *server, const redisReply *reply) {
@@ -100,6 +110,6 @@ void lki_wake(lki_server *server, const redisReply *reply) {
         else if (message.kind == LKI_MESSAGE_WATCH)
             watch(lock, &message, now_us);
         else
-            lost(lock, &message);
+            lost(lock, &message, now_us);
     }
 }

@@ -34,7 +34,7 @@ static const row codes[] = {
     {"DENIED", LKI_FAULT_FINAL, LK_DENIED},
     {"LKTYPE", LKI_FAULT_FINAL, LK_INVALID},
     {"WRONGTYPE", LKI_FAULT_FINAL, LK_INVALID},
-    {"LKDEPTH", LKI_FAULT_FINAL, LK_INVALID},
+    {"LKDEPTH", LKI_FAULT_TOO_DEEP, LK_INVALID},
     {"MOVED", LKI_FAULT_FINAL, LK_UNSUPPORTED},
     {"CROSSSLOT", LKI_FAULT_FINAL, LK_UNSUPPORTED},
 };
@@ -60,7 +60,7 @@ static const row texts[] = {
      LK_DENIED},
     {"MOVED 3999 127.0.0.1:6381", LKI_FAULT_FINAL, LK_UNSUPPORTED},
     {"LKTYPE lk:{a}: holds another type of value than this lock", LKI_FAULT_FINAL, LK_INVALID},
-    {"LKDEPTH mode: held 65535 times already", LKI_FAULT_FINAL, LK_INVALID},
+    {"LKDEPTH mode: held 65535 times already", LKI_FAULT_TOO_DEEP, LK_INVALID},
 };
 
 static void assert_fault(const char *text, lki_fault_kind kind, lk_status status) {

@@ -344,6 +344,26 @@ static void slow_network_is_no_fault(void **state) {
     lk_close(other);
 }
 
+static int64_t processor_ms(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* While a heartbeat is without an answer, the next one is not due. */
+static void server_that_says_nothing_is_waited_for_asleep(void **state) {
+    (void)state;
+    enum { HEARTBEAT_MS = 10000, LOOK_MS = 2000 };
+    lk_client *client = open_here(10 * HEARTBEAT_MS);
+    proxy_pause(net, PROXY_ALL, PROXY_TO_CLIENT);
+    nap_ms(2 * HEARTBEAT_MS);
+    int64_t before_ms = processor_ms();
+    nap_ms(LOOK_MS);
+    assert_true(processor_ms() - before_ms < LOOK_MS / 10);
+    proxy_resume(net, PROXY_ALL, PROXY_TO_CLIENT);
+    lk_close(client);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -363,6 +383,7 @@ int main(void) {
         TEST(acquire_that_comes_late_after_its_handle_was_freed_holds_nothing),
         TEST(release_that_comes_late_does_not_touch_the_next_hold),
         TEST(slow_network_is_no_fault),
+        TEST(server_that_says_nothing_is_waited_for_asleep),
     };
     return cmocka_run_group_tests_name("faults: outages", tests, begin_world, end_world);
 }
