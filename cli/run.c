@@ -161,18 +161,18 @@ static int not_taken(const run *self, const wishes *wanted, lk_status status) {
 }
 
 /* The lock was the command's to the end, or it was not. */
-static int give_back(run *self, lk_mode mode, int code) {
+static int give_back(run *self, lk_mode mode, int code, int *by) {
     if (self->leaves)
         return code;
-    lk_status status = mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
-    self->leaves = status == LK_LOST;
+    lk_status status = run_give_back(self, mode, by);
+    self->leaves = status == LK_LOST || status == LK_UNAVAILABLE;
     if (status == LK_LOST && self->on_lost != ON_LOST_IGNORE && code != EXIT_LOST)
         return say_failure(EXIT_LOST,
                            "lock \"%s\" was lost while the command ran; it may have worked "
                            "beside another",
                            self->name);
     if (status != LK_OK && status != LK_LOST)
-        say_note("%s", lk_last_error());
+        say_note("%s", self->error);
     return code;
 }
 
@@ -190,11 +190,11 @@ static int run_under_lock(run *self, const wishes *wanted) {
     int64_t wait_ms = wanted->does_not_wait ? 0 : wanted->wait_ms;
     lk_status status = run_take(self, wanted->mode, wait_ms, &by);
     if (!by)
-        code = status == LK_OK ? give_back(self, wanted->mode, run_child(self))
+        code = status == LK_OK ? give_back(self, wanted->mode, run_child(self), &by)
                                : not_taken(self, wanted, status);
     close_all(self);
     if (by || self->interrupted)
-        return run_die_of(by ? by : self->interrupted);
+        code = run_die_of(by ? by : self->interrupted); /* process 1 lives on */
     if (self->leaves)
         _exit(code); /* the threads of the client are still at work */
     return code;

@@ -26,7 +26,7 @@ typedef struct {
     sigset_t mask;         /* what was blocked before, for the child */
     void (*on_child)(int); /* what SIGCHLD did before, for the child */
     char **command;        /* ended by NULL */
-    char error[1100];      /* why the lock could not be taken */
+    char error[1100];      /* why the lock could not be taken, or given back */
     bool leaves;           /* nothing is left to give back, or nobody there who would take it */
     int interrupted;       /* SIGINT, if the terminal's ended the command; or 0 */
 } run;
@@ -36,6 +36,12 @@ typedef struct {
  * LK_CANCELED and *by when a signal ended the wait.
  */
 lk_status run_take(run *, lk_mode, int64_t wait_ms, int *by);
+
+/*
+ * Gives it back; a signal (*by) ends the wait for a server that does not answer. The status, and
+ * with any but LK_OK the reason in `error`.
+ */
+lk_status run_give_back(run *, lk_mode, int *by);
 
 /* Runs the command under the lock, to its end. Returns the code to end with. */
 int run_child(run *);
@@ -87,7 +93,8 @@ typedef struct {
     int line; /* the guard acts when this is closed without a word; -1: there is none */
 } run_guard;
 
-run_guard run_guard_start(pid_t group);
-void run_guard_end(const run_guard *); /* without its having acted */
+bool run_guard_start(run_guard *); /* before the command, so that none is without it */
+bool run_guard_tell(const run_guard *, pid_t group); /* from within the command, before it begins */
+void run_guard_end(const run_guard *);               /* without its having acted */
 
 #endif

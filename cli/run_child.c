@@ -52,17 +52,16 @@ typedef struct {
     const char *owner;
 } token;
 
-/* In the child: threads of the library read the environment here while they connect. */
-static void set_environment(const run *self, const token *given) {
-    setenv("LATCHKEY_NAME", self->name, 1);
-    setenv("LATCHKEY_FENCE", given->fence, 1);
-    setenv("LATCHKEY_OWNER", given->owner, 1);
+/* In the child: threads may read the environment here. */
+static bool set_environment(const run *self, const token *given) {
+    return setenv("LATCHKEY_NAME", self->name, 1) == 0 &&
+           setenv("LATCHKEY_FENCE", given->fence, 1) == 0 &&
+           setenv("LATCHKEY_OWNER", given->owner, 1) == 0;
 }
 
 /* Never returns. Tells at `report` why it could not begin. */
 static void become(const child *c, const token *given, pid_t parent, int report) {
     const run *self = c->self;
-    set_environment(self, given);
     setpgid(0, 0);
     run_terminal_give(&c->terminal, getpid());
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,7 +69,8 @@ static void become(const child *c, const token *given, pid_t parent, int report)
         _exit(EXIT_LOST); /* it was killed before we asked to be told */
     signal(SIGCHLD, self->on_child);
     sigprocmask(SIG_SETMASK, &self->mask, NULL);
-    execvp(self->command[0], self->command);
+    if (run_guard_tell(&c->guard, getpid()) && set_environment(self, given))
+        execvp(self->command[0], self->command);
     int why = errno;
     if (write(report, &why, sizeof why) < 0)
         _exit(EXIT_NOT_RUNNABLE);
@@ -86,7 +86,7 @@ static int start(child *c) {
     token given = {.owner = lk_owner(c->self->lock)};
     snprintf(given.fence, sizeof given.fence, "%" PRIu64, lk_fence(c->self->lock));
     c->terminal = run_terminal_open();
-    c->pid = fork();
+    c->pid = run_guard_start(&c->guard) ? fork() : -1;
     if (c->pid == 0)
         become(c, &given, parent, report[1]);
     close(report[1]);
@@ -95,7 +95,6 @@ static int start(child *c) {
         return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
     }
     setpgid(c->pid, c->pid);
-    c->guard = run_guard_start(c->pid);
     ssize_t length = read(report[0], &why, sizeof why);
     close(report[0]);
     if (length != (ssize_t)sizeof why)

@@ -14,7 +14,7 @@ static bool is_ignored(int number) {
 
 /*
  * A write that fails is no reason to die, and the terminal can be given to the child from behind:
- * SIGPIPE and SIGTTOU are blocked, and never read.
+ * SIGPIPE, SIGXFSZ and SIGTTOU are blocked, and never read.
  */
 int run_block_signals(run *self) {
     static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
@@ -29,6 +29,7 @@ int run_block_signals(run *self) {
     if (self->signal_fd < 0)
         return say_failure(EXIT_BROKEN, "no descriptors are left");
     sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGXFSZ);
     sigaddset(&set, SIGTTOU);
     sigprocmask(SIG_BLOCK, &set, &self->mask);
     return 0;

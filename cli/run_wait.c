@@ -1,4 +1,7 @@
-/* Taking the lock for `run`: without being blocked in the library, so that signals are answered. */
+/*
+ * Taking the lock for `run`, and giving it back: without being blocked in the library, so that
+ * signals are answered.
+ */
 #include "moment.h"
 #include "run.h"
 
@@ -9,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { CANCEL_MS = 1000 }; /* for the server to hear that we wait no more; it finds out anyway */
+enum { CANCEL_MS = 1000 }; /* for the server to hear of our end; it finds out anyway */
 
 typedef struct {
     int done_fd;
@@ -43,10 +46,10 @@ static int read_signals(const run *self) {
     return 0;
 }
 
-/* Returns false if the server did not answer when a signal had ended the wait. */
+/* Returns false if the server did not answer soon after a signal had come (*by). */
 static bool await(const run *self, const waiting *wait, int *by) {
     struct pollfd polled[] = {{wait->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
-    int64_t until_ms = 0; /* once a signal has ended the wait */
+    int64_t until_ms = moment_ms() + CANCEL_MS;
     for (;;) {
         int64_t left_ms = until_ms - moment_ms();
         if (*by && left_ms <= 0)
@@ -71,18 +74,33 @@ static lk_status claim(const run *self) {
     return lk_renew(self->lock, 0);
 }
 
-static lk_status give_back(const run *self, lk_mode mode) {
-    return mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock);
+static bool prepare(waiting *wait, run *self) {
+    wait->self = self;
+    wait->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wait->done_fd < 0)
+        snprintf(self->error, sizeof self->error, "no descriptors are left");
+    return wait->done_fd >= 0;
+}
+
+lk_status run_give_back(run *self, lk_mode mode, int *by) {
+    static waiting wait; /* the answer, or its thread, may still be there when we have gone on */
+    if (!prepare(&wait, self))
+        return LK_NOMEM;
+    lk_status status = lk_release_async(self->lock, mode, finished, &wait);
+    if (status != LK_OK) {
+        keep_error(self);
+        return status;
+    }
+    if (await(self, &wait, by))
+        return (lk_status)atomic_load(&wait.status);
+    snprintf(self->error, sizeof self->error, "the server was not waited for");
+    return LK_UNAVAILABLE;
 }
 
 lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
-    static waiting wait; /* the answer, or its thread, may still be there when we have gone on */
-    wait.self = self;
-    wait.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wait.done_fd < 0) {
-        snprintf(self->error, sizeof self->error, "no descriptors are left");
+    static waiting wait; /* as above */
+    if (!prepare(&wait, self))
         return LK_NOMEM;
-    }
     lk_status status = lk_acquire_async(self->lock, mode, wait_ms, finished, &wait);
     if (status != LK_OK) {
         keep_error(self);
@@ -98,7 +116,7 @@ lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
     status = (lk_status)atomic_load(&wait.status);
     if (*by) {
         if (status == LK_OK)
-            give_back(self, mode);
+            self->leaves = run_give_back(self, mode, by) == LK_UNAVAILABLE;
         return LK_CANCELED;
     }
     if (status != LK_OK)

@@ -151,7 +151,8 @@ typedef struct {
  * LATCHKEY_PASSWORD, which is where it belongs: a URL on a command line is seen by all.
  *
  * url: NULL means $LATCHKEY_URL, or if that is not set or empty, local:. options: NULL means all
- * defaults. Both are copied. *out is yours, end it with lk_close().
+ * defaults. Both are copied; the environment is read here, and not afterwards. *out is yours, end
+ * it with lk_close().
  *
  * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
  * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,

@@ -31,7 +31,7 @@ enum { WORDS_MOST = 256, PID_TEXT_MOST = 32 };
 
 /* One look, in the folder as it was then. */
 typedef struct {
-    const char *folder, *socket;
+    const char *folder, *socket, *search_path;
     const lki_patience *patience;
     int folder_fd;
 } look_state;
@@ -76,7 +76,7 @@ static lk_status start_and_await(const look_state *look, lki_sign *sign, lki_err
     char *program = NULL;
     int log_fd = -1;
     off_t from = 0;
-    lk_status status = lki_start_find(&program, error);
+    lk_status status = lki_start_find(look->search_path, &program, error);
     if (status == LK_OK)
         status = lki_folder_open_log(look->folder_fd, &log_fd, &from, error);
     if (status == LK_OK) {
@@ -136,20 +136,23 @@ static lk_status look_once(look_state *look, bool *up, lki_error *error) {
     return status;
 }
 
-lk_status lki_local_ensure(int64_t deadline_us, int stop_fd, char **socket_path, lki_error *error) {
+lk_status lki_local_ensure(const lki_local_place *place, int64_t deadline_us, int stop_fd,
+                           char **socket_path, lki_error *error) {
     lki_patience patience = {.deadline_us = deadline_us, .stop_fd = stop_fd};
-    char *folder = NULL, *socket = NULL;
-    lk_status status = lki_local_folder(&folder, error);
-    if (status == LK_OK && !(socket = lki_place_join(folder, LKI_LOCAL_SOCKET)))
-        status = lki_error_no_memory(error);
-    look_state look = {.folder = folder, .socket = socket, .patience = &patience, .folder_fd = -1};
+    char *socket = lki_place_join(place->folder, LKI_LOCAL_SOCKET);
+    if (!socket)
+        return lki_error_no_memory(error);
+    look_state look = {.folder = place->folder,
+                       .socket = socket,
+                       .search_path = place->search_path,
+                       .patience = &patience,
+                       .folder_fd = -1};
+    lk_status status = LK_OK;
     for (bool up = false; status == LK_OK && !up;)
         status = look_once(&look, &up, error);
-    if (status == LK_OK) {
+    if (status == LK_OK)
         *socket_path = socket;
-        socket = NULL;
-    }
-    lki_free(socket);
-    lki_free(folder);
+    else
+        lki_free(socket);
     return status;
 }

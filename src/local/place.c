@@ -1,5 +1,5 @@
 /*
- * Where the folder is: lki_local_folder of local.h; see place.h.
+ * Where the folder is: lki_local_folder and lki_local_place_read of local.h; see place.h.
  *
  * Always in /tmp, and not under XDG_RUNTIME_DIR: a job of cron has no such folder, and would get
  * another server than its user's shell, and a lock that does not exclude it.
@@ -68,4 +68,23 @@ lk_status lki_local_folder(char **folder, lki_error *error) {
         return lki_error_no_memory(error);
     *folder = path;
     return LK_OK;
+}
+
+lk_status lki_local_place_read(lki_local_place *out, lki_error *error) {
+    lki_local_place found = {0};
+    const char *path = secure_getenv("PATH"); /* an empty one names no folder */
+    lk_status status = lki_local_folder(&found.folder, error);
+    if (status == LK_OK &&
+        !lki_copy_to(&found.search_path, path ? path : "/usr/local/bin:/usr/bin:/bin"))
+        status = lki_error_no_memory(error);
+    if (status == LK_OK)
+        *out = found;
+    else
+        lki_local_place_clear(&found);
+    return status;
+}
+
+void lki_local_place_clear(lki_local_place *place) {
+    lki_free(place->folder);
+    lki_free(place->search_path);
 }

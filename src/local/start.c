@@ -88,10 +88,7 @@ static lk_status search(const char *path, const char *name, char **found, lki_er
     return status;
 }
 
-lk_status lki_start_find(char **program, lki_error *error) {
-    const char *path = secure_getenv("PATH");
-    if (!path)
-        path = "/usr/local/bin:/usr/bin:/bin";
+lk_status lki_start_find(const char *path, char **program, lki_error *error) {
     char *found = NULL;
     lk_status status = search(path, "valkey-server", &found, error);
     if (status == LK_OK && !found)

@@ -8,8 +8,11 @@
 
 #include "base/error.h"
 
-/* The path of a server program, to be freed with lki_free. LK_UNAVAILABLE: none; LK_NOMEM. */
-lk_status lki_start_find(char **program, lki_error *);
+/*
+ * The path of a server program in one of the folders of `path`, which is as in PATH; to be freed
+ * with lki_free. LK_UNAVAILABLE: none; LK_NOMEM.
+ */
+lk_status lki_start_find(const char *path, char **program, lki_error *);
 
 /*
  * Starts the program in the folder, which it locks for as long as it lives; what it has to say goes

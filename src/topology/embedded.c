@@ -5,9 +5,16 @@
 
 #include <string.h>
 
+typedef struct {
+    lki_topology base;
+    lki_local_place place;
+} embedded;
+
 static void embedded_close(lki_topology *topology) {
-    lki_free(topology->shown);
-    lki_free(topology);
+    embedded *self = (embedded *)topology;
+    lki_local_place_clear(&self->place);
+    lki_free(self->base.shown);
+    lki_free(self);
 }
 
 static size_t embedded_count(const lki_topology *topology) {
@@ -23,8 +30,9 @@ static size_t embedded_server_of(const lki_topology *topology, const char *name)
 static lk_status embedded_locate(lki_topology *topology, size_t server, int64_t deadline_us,
                                  int stop_fd, lki_endpoint *out, lki_error *error) {
     (void)server;
+    const embedded *self = (const embedded *)topology;
     lki_endpoint found = {0};
-    lk_status status = lki_local_ensure(deadline_us, stop_fd, &found.path, error);
+    lk_status status = lki_local_ensure(&self->place, deadline_us, stop_fd, &found.path, error);
     if (status != LK_OK)
         return status;
     if (!lki_copy_to(&found.shown, topology->shown)) {
@@ -42,16 +50,18 @@ static lk_status embedded_open(const char *url, const char *password, lki_topolo
     (void)password;
     if (url[strlen("local:")])
         return lki_error_set(error, LK_INVALID, "the URL has something behind local:");
-    lki_topology *self = lki_new(sizeof *self);
+    embedded *self = lki_new(sizeof *self);
     if (!self)
         return lki_error_no_memory(error);
-    self->methods = &methods;
-    if (!lki_copy_to(&self->shown, "local:")) {
-        embedded_close(self);
-        return lki_error_no_memory(error);
-    }
-    *out = self;
-    return LK_OK;
+    self->base.methods = &methods;
+    lk_status status = lki_local_place_read(&self->place, error);
+    if (status == LK_OK && !lki_copy_to(&self->base.shown, "local:"))
+        status = lki_error_no_memory(error);
+    if (status == LK_OK)
+        *out = &self->base;
+    else
+        embedded_close(&self->base);
+    return status;
 }
 
 static const char *const schemes[] = {"local", NULL};

@@ -73,6 +73,14 @@ test_a_release_by_force_is_told_in_one_sentence() {
     expect_said 'lock "a" is lost, not renewed in time or taken away by force; ending the command'
 }
 
+test_a_line_that_cannot_be_written_is_no_reason_to_die() {
+    (ulimit -f 0 && exec "$latchkey" run a sleep 60 2>full) &
+    run=$!
+    eventually "$latchkey" release --yes a
+    wait "$run"
+    check [ $? -eq 79 ]
+}
+
 test_run_itself_stops_for_longer_than_the_lease() {
     run_stubborn --lease 0.5 a
     kill -STOP "$run"

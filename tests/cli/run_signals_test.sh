@@ -1,5 +1,5 @@
 # Signals to `latchkey run`: while it waits, while the command runs, and the one that nobody hears.
-# shellcheck shell=bash disable=SC2317,SC2016
+# shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -212,6 +212,26 @@ test_a_stop_for_run_stops_the_command_and_continue_continues_it() {
     eventually grep -q '^State:.[RS]' "/proc/$(cat child)/status"
     echo >end
     wait "$pid" || fail "ended with $?"
+}
+
+test_a_signal_ends_the_wait_for_a_server_that_does_not_take_the_lock_back() {
+    local pid
+    start_server
+    killed_by by "$latchkey" run -u "$url" a sh -c 'echo $$ >child; while [ ! -e end ]; do sleep 0.01; done' &
+    eventually test -s child
+    pid=$(cat by.pid)
+    kill -STOP "$server"
+    echo >end
+    eventually is_gone "$(cat child)" # before, the signal would be the command's
+    kill -TERM "$pid"
+    eventually test -s by
+    kill -CONT "$server"
+    check [ "$(cat by)" = 15 ]
+}
+
+test_the_guard_is_there_before_the_command() {
+    "$latchkey" run a sh -c 'ps --ppid "$PPID" -o pid= | grep -cvw "$$" >beside' || fail "$?"
+    check [ "$(cat beside)" -ge 1 ]
 }
 
 run_tests

@@ -1,6 +1,8 @@
 /* `local:`: a server is there when it is asked for, one and not two, and with what it had. */
 #include "local_world.h"
 
+#include "local/folder.h"
+
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -258,12 +260,30 @@ static void a_server_of_somebody_else_is_refused(void **state) {
     close(fd);
 }
 
+/* A program may change its environment: our threads do not look at it, and stay where they were. */
+static void a_client_goes_back_to_the_folder_that_it_was_opened_with(void **state) {
+    (void)state;
+    lk_client *client = NULL;
+    lk_lock *lock = NULL;
+    assert_int_equal(lk_open("local:", NULL, &client), LK_OK);
+    assert_int_equal(lk_lock_new(client, "a", NULL, &lock), LK_OK);
+    setenv("LATCHKEY_LOCAL_DIR", "relative", 1);
+    setenv("PATH", "/nowhere", 1);
+    assert_int_equal(world_servers(SIGKILL), 1);
+    assert_int_equal(lk_wrlock(lock), LK_OK);
+    assert_int_equal(access(world_file(LKI_LOCAL_SOCKET), F_OK), 0);
+    lk_lock_free(lock);
+    lk_close(client);
+    world_clear();
+}
+
 #define LOCAL_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         LOCAL_TEST(first_use_starts_a_server),
         LOCAL_TEST(second_use_finds_the_same_server),
+        LOCAL_TEST(a_client_goes_back_to_the_folder_that_it_was_opened_with),
         LOCAL_TEST(many_processes_at_once_start_one_server),
         LOCAL_TEST(a_killed_server_comes_back_with_its_data),
         LOCAL_TEST(a_server_whose_folder_was_removed_is_ended_and_replaced),
