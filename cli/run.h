@@ -38,8 +38,8 @@ typedef struct {
 lk_status run_take(run *, lk_mode, int64_t wait_ms, int *by);
 
 /*
- * Gives it back; a signal (*by) ends the wait for a server that does not answer. The status, and
- * with any but LK_OK the reason in `error`.
+ * Gives it back. The status, and with any but LK_OK the reason in `error`; LK_UNAVAILABLE and *by
+ * when a signal ended the wait for a server that does not answer.
  */
 lk_status run_give_back(run *, lk_mode, int *by);
 

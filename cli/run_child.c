@@ -81,12 +81,14 @@ static void become(const child *c, const token *given, pid_t parent, int report)
 static int start(child *c) {
     int report[2], why = 0;
     pid_t parent = getpid();
+    if (!run_guard_start(&c->guard))
+        return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
     if (pipe2(report, O_CLOEXEC) != 0)
         return say_failure(EXIT_BROKEN, "no descriptors are left");
     token given = {.owner = lk_owner(c->self->lock)};
     snprintf(given.fence, sizeof given.fence, "%" PRIu64, lk_fence(c->self->lock));
     c->terminal = run_terminal_open();
-    c->pid = run_guard_start(&c->guard) ? fork() : -1;
+    c->pid = fork();
     if (c->pid == 0)
         become(c, &given, parent, report[1]);
     close(report[1]);

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,8 +16,8 @@ enum { CANCEL_MS = 1000 }; /* for the server to hear of our end; it finds out an
 
 typedef struct {
     int done_fd;
-    atomic_int status;
-    run *self;
+    lk_status status;
+    char error[sizeof((run *)0)->error];
 } waiting;
 
 static void keep_error(run *self) {
@@ -28,8 +28,8 @@ static void finished(lk_lock *lock, lk_status status, void *arg) {
     static const uint64_t one = 1;
     waiting *wait = arg;
     (void)lock;
-    keep_error(wait->self); /* it is of this thread, which is the callbacks' */
-    atomic_store(&wait->status, (int)status);
+    wait->status = status;
+    snprintf(wait->error, sizeof wait->error, "%s", lk_last_error()); /* of the callbacks' thread */
     if (write(wait->done_fd, &one, sizeof one) < 0)
         return; /* never full */
 }
@@ -74,8 +74,13 @@ static lk_status claim(const run *self) {
     return lk_renew(self->lock, 0);
 }
 
+/* Only when it is finished: the callback may come after we have gone on. */
+static lk_status outcome(run *self, const waiting *wait) {
+    memcpy(self->error, wait->error, sizeof self->error);
+    return wait->status;
+}
+
 static bool prepare(waiting *wait, run *self) {
-    wait->self = self;
     wait->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wait->done_fd < 0)
         snprintf(self->error, sizeof self->error, "no descriptors are left");
@@ -91,8 +96,10 @@ lk_status run_give_back(run *self, lk_mode mode, int *by) {
         keep_error(self);
         return status;
     }
-    if (await(self, &wait, by))
-        return (lk_status)atomic_load(&wait.status);
+    int number = *by;
+    if (await(self, &wait, &number))
+        return outcome(self, &wait);
+    *by = number;
     snprintf(self->error, sizeof self->error, "the server was not waited for");
     return LK_UNAVAILABLE;
 }
@@ -113,7 +120,7 @@ lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
         self->leaves = true;
         return LK_CANCELED;
     }
-    status = (lk_status)atomic_load(&wait.status);
+    status = outcome(self, &wait);
     if (*by) {
         if (status == LK_OK)
             self->leaves = run_give_back(self, mode, by) == LK_UNAVAILABLE;

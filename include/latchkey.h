@@ -12,7 +12,8 @@
  *   hands lk_fence() to whoever stores the result.
  * - The lock is as durable as the server. One that loses its data loses the locks in it.
  *   docs/GUARANTEES.md has the whole list.
- * - Nothing here may be called from a signal handler. A child of fork() opens a client of its own:
+ * - Nothing here may be called from a signal handler. pthread_cancel() acts when a call has
+ *   returned; it is lk_cancel() that ends a wait. A child of fork() opens a client of its own:
  *   every call on its parent's says LK_INVALID there, and lk_close() only closes its copies of the
  *   descriptors.
  *

@@ -1,13 +1,17 @@
 /* lk_open and lk_close. */
 #include "client/client.h"
 #include "base/forked.h"
+#include "base/thread.h"
 
 lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out) {
     lki_error error;
     lk_client *client;
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
-    if (lki_client_open(lki_settings_url(url), options, &client, &error) != LK_OK)
+    lki_cancellation_off();
+    lk_status status = lki_client_open(lki_settings_url(url), options, &client, &error);
+    lki_cancellation_on();
+    if (status != LK_OK)
         return lki_fail_with(&error);
     *out = client;
     return LK_OK;
@@ -24,6 +28,8 @@ void lk_close(lk_client *client) {
         lki_log(client, LK_LOG_ERROR, "lk_close inside a callback is refused");
         pthread_mutex_unlock(&client->monitor);
     } else {
+        lki_cancellation_off();
         lki_client_close(client);
+        lki_cancellation_on();
     }
 }

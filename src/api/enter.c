@@ -2,6 +2,7 @@
 #include "api/enter.h"
 
 #include "base/forked.h"
+#include "base/thread.h"
 
 /* lock: NULL for a call that is not about one. */
 static lk_status refuse(const lk_lock *lock, const char *why) {
@@ -16,9 +17,11 @@ static lk_status enter(lk_client *client, const lk_lock *lock, lki_blocking bloc
     if (blocking == LKI_MAY_BLOCK && lki_callbacks_inside(&client->callbacks))
         return refuse(lock, "a call that blocks is refused inside a callback; use "
                             "lk_acquire_async or lk_release_async");
+    lki_cancellation_off();
     pthread_mutex_lock(&client->monitor);
     if (client->closing) {
         pthread_mutex_unlock(&client->monitor);
+        lki_cancellation_on();
         return refuse(lock, "the client was closed");
     }
     lki_client_retain(client);
@@ -35,4 +38,5 @@ lk_status lki_enter_lock(const lk_lock *lock, lki_blocking blocking) {
 
 void lki_leave(lk_client *client) {
     lki_client_release(client);
+    lki_cancellation_on();
 }

@@ -7,7 +7,7 @@
 typedef enum { LKI_MAY_BLOCK, LKI_NEVER_BLOCKS } lki_blocking;
 
 /*
- * LK_OK: the monitor is held, and the client cannot go away before lki_leave(). Otherwise the
+ * LK_OK: the monitor is held, and neither client nor thread can go away before lki_leave(). Otherwise the
  * sentence is set: NULL, another process' client (looked at before any mutex), a closed one, or a
  * call that blocks inside a callback. It names the lock, where there is one.
  */

@@ -3,14 +3,16 @@
 #include "client/settings.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out) {
     lki_error error;
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
-    if (lki_examine(lki_settings_url(url), options, out, &error) != LK_OK)
-        return lki_fail_with(&error);
-    return LK_OK;
+    lki_cancellation_off();
+    lk_status status = lki_examine(lki_settings_url(url), options, out, &error);
+    lki_cancellation_on();
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
 /* The facts are the first member of one block. */

@@ -2,6 +2,7 @@
 #include "api/enter.h"
 #include "base/clock.h"
 #include "base/forked.h"
+#include "base/thread.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
 
@@ -28,10 +29,11 @@ void lk_lock_free(lk_lock *lock) {
     if (!lock || lock->client->forks != lki_fork_count())
         return;
     lk_client *client = lock->client;
+    lki_cancellation_off();
     pthread_mutex_lock(&client->monitor);
     lki_client_retain(client);
     lki_lock_free(lock);
-    lki_client_release(client);
+    lki_leave(client);
 }
 
 /* ------------------------------------------------------------------------------ blocking */

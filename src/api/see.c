@@ -21,17 +21,16 @@ static lk_status check_name(const char *name) {
                 : lki_fail(LK_INVALID, "the lock's name is NULL");
 }
 
-/* Runs a call about one lock, or (name NULL) about the server. */
+/* Runs a call about one lock. */
 static lk_status run(lk_client *client, lki_call *call, const char *name) {
     lki_error error;
-    char what[WHAT_MOST] = "list";
+    char what[WHAT_MOST];
     lk_status status = lki_enter(client, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    if (name)
-        snprintf(what, sizeof what, "lock \"%s\"", name);
+    snprintf(what, sizeof what, "lock \"%s\"", name);
     call->what = what;
-    status = lki_call_run(call, lki_client_server(client, name ? name : ""), &error);
+    status = lki_call_run(call, lki_client_server(client, name), &error);
     lki_leave(client);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
@@ -191,19 +190,33 @@ static void tell(listing *self, lk_list_fn *each, void *arg) {
     }
 }
 
+/* One call after the other; nobody ends the client in between. */
+static lk_status scan_all(lk_client *client, listing *self) {
+    lki_error error;
+    lk_status status = lki_enter(client, LKI_MAY_BLOCK);
+    if (status != LK_OK)
+        return status;
+    self->prefix = client->settings.prefix;
+    client->calls++;
+    do {
+        self->call = (lki_call){
+            .what = "list", .script = -1, .encode = encode_scan, .answered = scan_answered};
+        status = lki_call_run(&self->call, lki_client_server(client, ""), &error);
+    } while (status == LK_OK && strcmp(self->cursor, "0") != 0);
+    client->calls--;
+    pthread_cond_broadcast(&client->ended);
+    lki_leave(client);
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
+}
+
 lk_status lk_list(lk_client *client, const char *pattern, lk_list_fn *each, void *arg) {
     listing self = {.pattern = pattern, .cursor = "0"};
     if (!each)
         return lki_fail(LK_INVALID, "each is NULL");
     if (pattern && strlen(pattern) > LKI_NAME_MOST)
         return lki_fail(LK_INVALID, "the pattern must be at most %d bytes", LKI_NAME_MOST);
-    self.prefix = client ? client->settings.prefix : NULL;
     self.start_length = pattern ? strcspn(pattern, "*?[\\") : 0;
-    lk_status status;
-    do {
-        self.call = (lki_call){.script = -1, .encode = encode_scan, .answered = scan_answered};
-        status = run(client, &self.call, NULL);
-    } while (status == LK_OK && strcmp(self.cursor, "0") != 0);
+    lk_status status = scan_all(client, &self);
     if (status == LK_OK)
         tell(&self, each, arg);
     for (size_t i = 0; i < self.count; i++)

@@ -11,3 +11,16 @@ bool lki_thread_start(pthread_t *thread, void *(*run)(void *), void *context) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed == 0;
 }
+
+static _Thread_local unsigned cancellation_depth;
+static _Thread_local int cancellation_before;
+
+void lki_cancellation_off(void) {
+    if (cancellation_depth++ == 0)
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_before);
+}
+
+void lki_cancellation_on(void) {
+    if (--cancellation_depth == 0)
+        pthread_setcancelstate(cancellation_before, NULL);
+}

@@ -12,6 +12,7 @@
 #include "net/fault.h"
 #include "net/greet.h"
 #include "net/info.h"
+#include "net/reader.h"
 #include "net/resp.h"
 #include "topology/topology.h"
 
@@ -252,7 +253,7 @@ static lk_status examine_at(examination *self, const lki_endpoint *endpoint,
                             lki_transport *transport, const lki_settings *settings,
                             lki_error *error) {
     lki_talk talk = {.transport = transport,
-                     .reader = redisReaderCreate(),
+                     .reader = lki_reader_new(),
                      .deadline_us = lki_after_ms(lki_now_us(), settings->command_timeout_ms),
                      .stop_fd = -1,
                      .shown = endpoint->shown};

@@ -261,9 +261,9 @@ bool lki_server_is_subscribed(const lki_server *server) {
 
 /* ------------------------------------------------------------------------------ keeping */
 
-/* When a request of it will have been without an answer for too long. */
+/* When it will have been silent for too long. */
 static int64_t silent_us(const lki_line *line) {
-    return lki_after_ms(lki_link_oldest_us(&line->link),
+    return lki_after_ms(lki_link_silent_since_us(&line->link),
                         line->server->client->settings.command_timeout_ms);
 }
 
@@ -273,6 +273,8 @@ static void break_if_silent(lki_line *line, int64_t now_us) {
     lki_error error;
     if (now_us >= silent_us(line) && lki_link_keeper_take(&line->link))
         lki_link_keeper_read(&line->link);
+    if (now_us >= silent_us(line))
+        lki_link_look_for_bytes(&line->link, now_us); /* a caller reads, and has not come to it */
     if (now_us < silent_us(line))
         return;
     lki_error_set(&error, LK_UNAVAILABLE, "%s: the server did not answer within %lld ms",

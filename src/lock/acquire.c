@@ -53,7 +53,7 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
     if (lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
     else if (lki_hold_begins(lock) && lki_lease_end_us(from_us, answer->ms) <= lki_now_us())
-        lki_operation_report(op, LK_UNAVAILABLE,
+        lki_operation_report(op, op->leaving ? op->leaving : LK_UNAVAILABLE,
                              "it was granted, but the server's answer came when the lease of "
                              "%lld ms was over",
                              (long long)answer->ms);

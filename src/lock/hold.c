@@ -135,8 +135,11 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         lki_lock_retain(lock);
         lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);
     }
+    bool was_advancing = lock->advancing;
+    lock->advancing = true; /* what may begin now begins after all that is to be told and dropped */
     lose_acquire(lock->asked);
     lose_acquire(lock->waiting);
+    lock->advancing = was_advancing;
     if (lock->freed)
         lki_lock_advance(lock); /* nothing is left to give back: that may be the end of it */
     else

@@ -61,6 +61,7 @@ static lk_lock *make(lk_client *client, const char *name, const lk_lock_options 
     lock->manual_renew = options->manual_renew;
     lock->policy = options->policy;
     lock->lease_ms = options->lease_ms ? options->lease_ms : lease_default_ms;
+    lock->lease_most_ms = lock->lease_ms;
     lock->owner = lock->given_owner ? lock->given_owner : lock->handle;
     lock->on_lost = options->on_lost;
     lock->on_lost_arg = options->on_lost_arg;

@@ -33,8 +33,8 @@ struct lk_lock {
     unsigned callbacks;     /* of its operations and losses, not yet returned */
     uint64_t number;
     lk_lock *next_in_bucket;
-    int64_t lease_ms;
-    const char *owner; /* the text of the handle, if none was given */
+    int64_t lease_ms, lease_most_ms; /* of the handle; the longest that was ever asked for */
+    const char *owner;               /* the text of the handle, if none was given */
     char *given_owner, *group;
     lk_lost_fn *on_lost;
     void *on_lost_arg;

@@ -201,10 +201,15 @@ static int64_t give_up_us(const lki_operation *op) {
     int64_t down_us = line_of(op)->down_since_us;
     const lki_operation *before = unanswered_before(op);
     bool can_wait = op->state == LKI_PENDING || (op->state == LKI_WAITING && !op->leaving);
+    if (op->ask_on_way || op->cancel_on_way) /* who answers others first is not silent */
+        return timeout_after(op, later(op->silent_since_us, lki_link_heard_us(&line_of(op)->link)));
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
-    if (before)
-        return timeout_after(op, later(before->owed_since_us, op->silent_since_us));
+    if (before) { /* what gives back is not given up before what it gives back */
+        int64_t since_us = before->reported ? before->owed_since_us
+                                            : later(before->owed_since_us, before->silent_since_us);
+        return timeout_after(op, later(since_us, op->silent_since_us));
+    }
     return down_us == LKI_NEVER ? LKI_NEVER
                                 : timeout_after(op, later(down_us, op->silent_since_us));
 }
@@ -219,6 +224,8 @@ int64_t lki_operation_due_us(const lki_operation *op) {
 void lki_operation_time_up(lki_operation *op, int64_t now_us) {
     if (op->kind == LKI_DO_ACQUIRE && !op->leaving && now_us >= op->deadline_us)
         lki_operation_leave(op, LK_TIMEOUT);
+    if (op->ask_on_way || op->cancel_on_way) /* who was stopped finds the answer there */
+        lki_link_look_for_bytes(&op->lock->server->commands.link, now_us);
     if (!op->reported && now_us >= give_up_us(op))
         lki_operation_abandon(op, LK_UNAVAILABLE);
 }
@@ -292,6 +299,8 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         lki_operation_leave(op, status);
         break;
     case LKI_DO_RENEW:
+        if (op->ask_on_way)
+            op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
         lki_operation_over(op);
         break;
     case LKI_DO_RELEASE:

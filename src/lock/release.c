@@ -101,7 +101,7 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
         lki_hold_lose(lock, "the server says that it is not held any more");
     else if (answer->word != LKI_ANSWER_GRANTED)
         status = LK_INTERNAL;
-    if (lock->lost)
+    if (lock->lost || !lock->writes) /* it may even have been unlocked meanwhile */
         status = LK_LOST;
     if (status == LK_OK)
         turn_write_into_read(lock);

@@ -245,8 +245,11 @@ void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
 /* ------------------------------------------------------------------------------ by hand */
 
 bool lki_renew_check(lki_operation *op) {
-    if (lki_lock_holds(op->lock))
+    if (lki_lock_holds(op->lock)) {
+        if (op->lease_ms > op->lock->lease_most_ms)
+            op->lock->lease_most_ms = op->lease_ms;
         return true;
+    }
     lki_operation_report(op, op->lock->lost ? LK_LOST : LK_NOT_HELD, NULL);
     lki_operation_over(op);
     return false;
@@ -264,7 +267,7 @@ void lki_renew_answered(lki_operation *op, const redisReply *reply) {
         lki_operation_report(op, lki_fault_read(answer.text).status, "%s", answer.text);
     else if (answer.word != LKI_ANSWER_LEASE)
         status = LK_INTERNAL;
-    if (lock->lost)
+    if (!lki_lock_holds(lock)) /* it may even have been unlocked meanwhile */
         status = LK_LOST;
     lki_operation_report(op, status, NULL);
     lki_operation_over(op);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { NO_MEMORY_RETRY_MS = 20, LATER_RETRY_MS = 50, REFUSED_RETRY_MS = 1000 };
+enum { DROP_LEASE_MS = 100 };
 
 static const lki_script_id scripts[] = {
     [LKI_DO_ACQUIRE] = LKI_SCRIPT_ACQUIRE, [LKI_DO_RELEASE] = LKI_SCRIPT_RELEASE,
@@ -21,10 +22,10 @@ static void encode_acquire(lki_operation *op, lki_bytes *out, bool text) {
     const lk_lock *lock = op->lock;
     lki_acquire_words words = {.handle = lock->handle,
                                .req = op->request,
-                               .fence = op->kind == LKI_DO_DROP ? 0 : lock->fence,
+                               .fence = op->fence,
                                .mode = op->mode,
                                .wait = op->wait && lki_server_is_subscribed(lock->server),
-                               .lease_ms = lock->lease_ms,
+                               .lease_ms = op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
                                .policy = lock->policy,
                                .floor = lock->client->floor,
                                .owner = lock->given_owner ? lock->given_owner : "",
@@ -63,6 +64,8 @@ static void ask(lki_operation *op, int64_t now_us) {
     if (!op->request) {
         op->request = ++lock->last_request;
         op->first_sent_us = now_us;
+        if (op->kind == LKI_DO_ACQUIRE)
+            op->fence = lock->fence; /* asked again, it means the same hold, or none */
     }
     op->with_text = lki_server_lacks(lock->server, scripts[op->kind]);
     encode(op, lki_link_begin(link), op->with_text);
@@ -133,7 +136,7 @@ static void refused_for_good(lki_operation *op, const lki_fault *fault, const ch
         lki_operation_given_up(op);
     if (op->state == LKI_OVER)
         return;
-    int64_t end_us = lki_after_ms(op->silent_since_us, op->lock->lease_ms);
+    int64_t end_us = lki_after_ms(op->silent_since_us, op->lock->lease_most_ms);
     bool goes_on = op->kind == LKI_DO_ACQUIRE ? op->in_doubt : op->kind != LKI_DO_RENEW;
     if (goes_on && lki_now_us() < end_us)
         retry(op, REFUSED_RETRY_MS);

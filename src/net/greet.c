@@ -3,6 +3,7 @@
 
 #include "net/fault.h"
 #include "net/info.h"
+#include "net/reader.h"
 #include "net/resp.h"
 
 #include <inttypes.h>
@@ -229,7 +230,7 @@ static lk_status put_back_unread(lki_talk *talk, lki_error *error) {
 lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_identity *out,
                     lki_error *error) {
     lki_talk talk = {.transport = transport,
-                     .reader = redisReaderCreate(),
+                     .reader = lki_reader_new(),
                      .deadline_us = greeting->deadline_us,
                      .stop_fd = greeting->stop_fd,
                      .shown = greeting->endpoint->shown};

@@ -81,8 +81,13 @@ lki_bytes *lki_link_begin(lki_link *);
 lk_status lki_link_commit(lki_link *, lki_request *, int64_t now_us);
 void lki_link_flush(lki_link *);
 
-/* When the oldest request that has no answer yet was submitted; LKI_NEVER if there is none. */
-int64_t lki_link_oldest_us(const lki_link *);
+/*
+ * Since when nothing has come although a request has no answer yet; LKI_NEVER if there is none. Who
+ * answers others first is not silent, nor is one whose bytes nobody has read yet.
+ */
+int64_t lki_link_silent_since_us(const lki_link *);
+int64_t lki_link_heard_us(const lki_link *); /* when anything last came; 0: nothing yet */
+void lki_link_look_for_bytes(lki_link *, int64_t now_us); /* that nobody has read yet */
 bool lki_link_has_requests(const lki_link *);
 bool lki_link_has_output(const lki_link *); /* that was committed and not sent yet */
 

@@ -339,8 +339,9 @@ static ssize_t say_broken(const lki_transport *transport, int number, lki_error 
 static ssize_t receive(const lki_transport *transport, void *buffer, size_t size, int flags,
                        lki_error *error) {
     ssize_t length;
-    do {
+    do { /* where it may wait, a signal ends that, or signals could make it wait for ever */
         length = recv(transport->fd, buffer, size, flags);
+        flags |= MSG_DONTWAIT;
     } while (length < 0 && errno == EINTR);
     if (length > 0)
         return length;

@@ -121,7 +121,7 @@ static void a_link_that_is_down_can_be_broken_flushed_and_waited_for(void **stat
     lki_link_wait(&line, &calls[0].caller, LKI_NEVER);
     assert_false(lki_link_is_up(&line));
     assert_false(lki_link_has_requests(&line));
-    assert_int_equal(lki_link_oldest_us(&line), LKI_NEVER);
+    assert_int_equal(lki_link_silent_since_us(&line), LKI_NEVER);
     assert_false(lki_link_keeper_take(&line));
     unlock();
     assert_int_equal(broken_count, 1);

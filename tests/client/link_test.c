@@ -349,22 +349,51 @@ static void a_completion_may_submit_a_request(void **state) {
     assert_answered(1, "y");
 }
 
-static void the_oldest_request_is_the_first_without_an_answer(void **state) {
+static void silence_begins_with_the_oldest_request_or_with_what_was_heard_since(void **state) {
     (void)state;
     lock();
     assert_false(lki_link_has_requests(&line));
-    assert_int_equal(lki_link_oldest_us(&line), LKI_NEVER);
+    assert_int_equal(lki_link_silent_since_us(&line), LKI_NEVER);
     submit(0, "a");
     submit(1, "b");
     assert_true(calls[0].request.sent_us <= calls[1].request.sent_us);
     calls[1].request.sent_us = calls[0].request.sent_us + 5;
-    assert_int_equal(lki_link_oldest_us(&line), calls[0].request.sent_us);
+    assert_int_equal(lki_link_silent_since_us(&line), calls[0].request.sent_us);
     peer_send("+x\r\n");
     lki_link_wait(&line, &calls[0].caller, after_ms(LONG_MS));
-    assert_int_equal(lki_link_oldest_us(&line), calls[1].request.sent_us);
+    assert_true(lki_link_heard_us(&line) > calls[0].request.sent_us);
+    assert_int_equal(lki_link_silent_since_us(&line), lki_link_heard_us(&line));
+    calls[1].request.sent_us = lki_link_heard_us(&line) + 5;
+    assert_int_equal(lki_link_silent_since_us(&line), calls[1].request.sent_us);
     peer_send("+y\r\n");
     lki_link_wait(&line, &calls[1].caller, after_ms(LONG_MS));
-    assert_int_equal(lki_link_oldest_us(&line), LKI_NEVER);
+    assert_int_equal(lki_link_silent_since_us(&line), LKI_NEVER);
+    unlock();
+}
+
+static void bytes_that_nobody_has_read_are_no_silence(void **state) {
+    (void)state;
+    lock();
+    submit(0, "a");
+    int64_t later_us = calls[0].request.sent_us + 1000;
+    lki_link_look_for_bytes(&line, later_us);
+    assert_int_equal(lki_link_silent_since_us(&line), calls[0].request.sent_us);
+    peer_send("+x\r\n");
+    lki_link_look_for_bytes(&line, later_us);
+    assert_int_equal(lki_link_silent_since_us(&line), later_us);
+    lki_link_wait(&line, &calls[0].caller, after_ms(LONG_MS));
+    assert_answered(0, "x");
+    unlock();
+}
+
+static void an_array_that_no_answer_has_is_not_made(void **state) {
+    (void)state;
+    lock();
+    submit(0, "a");
+    peer_send("*2147483647\r\n");
+    lki_link_wait(&line, &calls[0].caller, after_ms(LONG_MS));
+    assert_int_equal(broken_count, 1);
+    assert_true(calls[0].cut);
     unlock();
 }
 
@@ -467,8 +496,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_kick_that_came_late_does_not_stop_the_next_who_reads,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_completion_may_submit_a_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_oldest_request_is_the_first_without_an_answer, set_up,
+        cmocka_unit_test_setup_teardown(
+            silence_begins_with_the_oldest_request_or_with_what_was_heard_since, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bytes_that_nobody_has_read_are_no_silence, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(an_array_that_no_answer_has_is_not_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(messages_go_to_who_hears_them_and_answer_nobody,
                                         set_up_for_messages, tear_down),
         cmocka_unit_test_setup_teardown(what_only_looks_like_a_message_is_an_answer,

@@ -1,6 +1,7 @@
 /* Reading that waits: it looks again for a while before it sleeps, and learns where that is in vain. */
 #include "transport_world.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <time.h>
 
@@ -11,6 +12,8 @@ enum { READS = 300, LOOK_NS = 10000, LOOKS = 6 /* as long as it does */, MOST_UN
 static int looks;           /* in which there was nothing */
 static int answers_at_look; /* at that one the peer answers; 0: not before the reader sleeps */
 static int closes_at_look;  /* or closes */
+static bool interrupted;    /* a signal comes while the reader sleeps */
+static bool answers_signal; /* and so does the answer */
 static int peer_fd;
 static struct timespec now = {.tv_sec = 1};
 
@@ -37,6 +40,12 @@ int sched_yield(void) {
 }
 
 ssize_t recv(int fd, void *buffer, size_t size, int flags) {
+    if (flags == 0 && interrupted) {
+        if (answers_signal)
+            let_peer_answer();
+        errno = EINTR;
+        return -1;
+    }
     if (flags == 0) /* it would sleep */
         let_peer_answer();
     return recvfrom(fd, buffer, size, flags, NULL, NULL);
@@ -54,6 +63,7 @@ static int set_up(void **state) {
     made.peer = listen_on_path();
     made.transport = open_to(&made.peer, &peer_fd);
     answers_at_look = closes_at_look = 0;
+    interrupted = answers_signal = false;
     *state = &made;
     return 0;
 }
@@ -129,6 +139,15 @@ static void a_connection_that_ends_while_one_looks_is_broken(void **state) {
     assert_non_null(strstr(error.text, "closed"));
 }
 
+/* Signals that come again and again must not keep it from looking at its time. */
+static void a_signal_ends_the_sleep(void **state) {
+    lki_error error;
+    interrupted = true;
+    assert_int_equal(read_byte(*state, &error), LKI_WOULD_BLOCK);
+    answers_signal = true;
+    assert_int_equal(read_byte(*state, &error), 1);
+}
+
 static void what_was_put_back_is_read_first(void **state) {
     fixture *at = *state;
     char bytes[4];
@@ -155,6 +174,7 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_connection_that_ends_while_one_looks_is_broken, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_signal_ends_the_sleep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_put_back_is_read_first, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,74 @@ static void closing_does_not_hang_on_a_server_that_is_silent(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------------------ beside lk_list */
+
+typedef struct {
+    lk_client *client;
+    lk_status status;
+} lister;
+
+static bool hear_name(const char *name, void *arg) {
+    (void)name, (void)arg;
+    return true;
+}
+
+static void *list_all(void *context) {
+    lister *self = context;
+    self->status = lk_list(self->client, NULL, hear_name, NULL);
+    return NULL;
+}
+
+static bool server_has_scanned(void) {
+    redisReply *reply = world_ask("INFO commandstats");
+    bool has = strstr(reply->str, "cmdstat_scan:");
+    freeReplyObject(reply);
+    return has;
+}
+
+/* A listing is many questions. The client is not freed between two of them (a checker says so). */
+static void a_listing_is_one_call_to_whoever_closes(void **state) {
+    (void)state;
+    enum { ROUNDS = 20 };
+    world_do("EVAL %s 0", "for i = 1, 20000 do redis.call('SET', 'lk:{n' .. i .. '}', '') end");
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_t thread;
+        lister self = {.client = open_client()};
+        world_do("CONFIG RESETSTAT");
+        assert_int_equal(pthread_create(&thread, NULL, list_all, &self), 0);
+        assert_eventually(server_has_scanned());
+        close_bounded(self.client);
+        pthread_join(thread, NULL);
+        if (self.status != LK_OK)
+            assert_status(self.status, LK_CANCELED);
+    }
+    world_do("FLUSHALL");
+}
+
+/* ------------------------------------------------------------------------------ pthread_cancel */
+
+static void *wait_to_write(void *lock) {
+    return lk_wrlock(lock) == LK_OK ? lock : NULL;
+}
+
+static void a_thread_that_is_canceled_ends_when_its_call_has_returned(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "c:pc"), handle_of(client, "c:pc"),
+                        handle_of(client, "c:pc-2")};
+    pthread_t thread;
+    assert_ok(lk_wrlock(locks[0]));
+    assert_int_equal(pthread_create(&thread, NULL, wait_to_write, locks[1]), 0);
+    assert_eventually(waiter_total(client, "c:pc") == 1);
+    pthread_cancel(thread);
+    assert_ok(lk_wrlock(locks[2])); /* others are served */
+    assert_ok(lk_wrunlock(locks[0]));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(lk_valid(locks[1]));
+    free_handles(locks, 3);
+    close_bounded(client);
+}
+
 /* ------------------------------------------------------------------------------ lk_lock_free */
 
 static void freeing_a_handle_gives_back_what_it_holds(void **state) {
@@ -343,6 +411,8 @@ int main(int argc, char **argv) {
         world_test(closing_gives_back_a_hold_however_deep_it_nests),
         world_test(closing_does_not_hang_on_a_server_that_is_silent),
         world_test(freeing_a_handle_gives_back_what_it_holds),
+        world_test(a_listing_is_one_call_to_whoever_closes),
+        world_test(a_thread_that_is_canceled_ends_when_its_call_has_returned),
         world_test(freeing_a_handle_cancels_the_callers_that_wait_on_it),
         world_test(freeing_a_handle_calls_its_callbacks_before_it_returns),
         world_test(a_freed_handle_is_told_of_no_loss),

@@ -21,68 +21,6 @@ static void hear_all(void) {
     lk_lock_free(theirs);
 }
 
-/* ------------------------------------------------------------------------------ renewals */
-
-static lk_status renew_for_long(lk_lock *of) {
-    return lk_renew(of, 600000);
-}
-
-/* The server has renewed it for long, which nobody was told: by our clock it runs out. */
-static void lose_while_the_server_has_it(lk_lock *lost) {
-    call renewal;
-    size_t cuts = proxy_cuts(net);
-    proxy_refuse(net, true);
-    proxy_cut_after_request(net, PROXY_COMMANDS, 1);
-    begin_call(&renewal, renew_for_long, lost);
-    eventually(proxy_cuts(net) > cuts);
-    assert_call(&renewal, LK_UNAVAILABLE);
-    eventually(!lk_valid(lost));
-    proxy_refuse(net, false);
-}
-
-static lk_lock *new_lock_renewed_by_hand(const char *owner) {
-    lk_lock *made = NULL;
-    lk_lock_options options = {.lease_ms = 900, .owner = owner, .manual_renew = true};
-    assert_status(lk_lock_new(client, "a", &options, &made), LK_OK);
-    return made;
-}
-
-/* What is dropped in the server is the hold that was lost, and not that of others of its owner. */
-static void others_of_the_same_owner_keep_the_lock_when_one_has_lost_it(void **state) {
-    (void)state;
-    lk_lock *lost = new_lock_renewed_by_hand(NULL), *child = NULL;
-    lk_lock_options options = {.lease_ms = LEASE_MS, .owner = lk_owner(lost)};
-    assert_status(lk_wrlock(lost), LK_OK);
-    assert_status(lk_lock_new(other, "a", &options, &child), LK_OK);
-    assert_status(lk_wrlock(child), LK_OK);
-    begin_wait(&waiting, holder, other, "a");
-    lose_while_the_server_has_it(lost);
-    eventually(look_at(other, "a").holders == 1);
-    assert_int_equal(look_at(other, "a").waiters, 1);
-    assert_true(lk_valid(child));
-    assert_status(lk_wrunlock(child), LK_OK);
-    assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    lk_lock_free(lost);
-    lk_lock_free(child);
-}
-
-static void what_the_server_has_of_a_lost_hold_is_dropped_whoever_owns_it(void **state) {
-    (void)state;
-    const char *owners[] = {NULL, "somebody"};
-    for (int i = 0; i < 2; i++) {
-        lk_lock *lost = new_lock_renewed_by_hand(owners[i]);
-        assert_status(lk_wrlock(lost), LK_OK);
-        lose_while_the_server_has_it(lost);
-        begin_call(&waiting, lk_wrlock, holder);
-        assert_call(&waiting, LK_OK);
-        assert_true(lk_abandoned(holder));
-        assert_status(lk_wrunlock(holder), LK_OK);
-        eventually(is_empty(eye));
-        lk_lock_free(lost);
-    }
-}
-
 /* ------------------------------------------------------------------------------ grants */
 
 static void an_answer_that_comes_after_the_lease_is_no_hold(void **state) {
@@ -205,12 +143,9 @@ static void a_loss_that_is_told_late_is_not_that_of_the_next_hold(void **state) 
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define HASTY_TEST(name) cmocka_unit_test_setup_teardown(name, setup_hasty, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        HASTY_TEST(others_of_the_same_owner_keep_the_lock_when_one_has_lost_it),
-        HASTY_TEST(what_the_server_has_of_a_lost_hold_is_dropped_whoever_owns_it),
         TEST(an_answer_that_comes_after_the_lease_is_no_hold),
         TEST(a_grant_that_comes_before_the_answer_queued_is_kept),
         TEST(a_watch_that_comes_before_the_answer_queued_is_kept),

@@ -344,6 +344,35 @@ static void slow_network_is_no_fault(void **state) {
     lk_close(other);
 }
 
+static void count_granted(lk_lock *lock, lk_status status, void *arg) {
+    outcome *self = arg;
+    (void)lock;
+    if (status != LK_OK)
+        atomic_store(&self->status, (int)status);
+    atomic_fetch_add(&self->calls, 1);
+}
+
+/* It answers one after the other, for longer than anybody would wait for a silent server. */
+static void server_with_much_to_do_is_not_silent(void **state) {
+    (void)state;
+    enum { MANY = 80000 };
+    static lk_lock *locks[MANY];
+    lk_client *client = open_client(test_server_socket(server), 2 * HASTY_MS);
+    outcome done = {0};
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "many:%d", i);
+        locks[i] = new_lock(client, name, 0);
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_status(lk_acquire_async(locks[i], LK_WRITE, -1, count_granted, &done), LK_OK);
+    eventually(atomic_load(&done.calls) == MANY);
+    assert_int_equal(atomic_load(&done.status), LK_OK);
+    lk_close(client);
+    for (int i = 0; i < MANY; i++)
+        lk_lock_free(locks[i]);
+}
+
 static int64_t processor_ms(void) {
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -383,6 +412,7 @@ int main(void) {
         TEST(acquire_that_comes_late_after_its_handle_was_freed_holds_nothing),
         TEST(release_that_comes_late_does_not_touch_the_next_hold),
         TEST(slow_network_is_no_fault),
+        TEST(server_with_much_to_do_is_not_silent),
         TEST(server_that_says_nothing_is_waited_for_asleep),
     };
     return cmocka_run_group_tests_name("faults: outages", tests, begin_world, end_world);
