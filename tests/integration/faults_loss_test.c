@@ -375,7 +375,7 @@ static void next_holder_is_told_that_a_writer_was_lost_until_one_ends_well(void 
     assert_status(lk_wrunlock(second), LK_OK);
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     assert_status(lk_wrunlock(first), LK_LOST);
-    assert_true(is_empty(eye));
+    eventually(is_empty(eye)); /* what drops it is there for a moment */
     lk_lock_free(first);
     lk_lock_free(second);
 }
