@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,7 +17,7 @@ enum { CANCEL_MS = 1000 }; /* for the server to hear of our end; it finds out an
 
 typedef struct {
     int done_fd;
-    lk_status status;
+    atomic_int status; /* written last, and read first */
     char error[sizeof((run *)0)->error];
 } waiting;
 
@@ -28,8 +29,8 @@ static void finished(lk_lock *lock, lk_status status, void *arg) {
     static const uint64_t one = 1;
     waiting *wait = arg;
     (void)lock;
-    wait->status = status;
     snprintf(wait->error, sizeof wait->error, "%s", lk_last_error()); /* of the callbacks' thread */
+    atomic_store(&wait->status, (int)status);
     if (write(wait->done_fd, &one, sizeof one) < 0)
         return; /* never full */
 }
@@ -76,8 +77,9 @@ static lk_status claim(const run *self) {
 
 /* Only when it is finished: the callback may come after we have gone on. */
 static lk_status outcome(run *self, const waiting *wait) {
+    lk_status status = (lk_status)atomic_load(&wait->status);
     memcpy(self->error, wait->error, sizeof self->error);
-    return wait->status;
+    return status;
 }
 
 static bool prepare(waiting *wait, run *self) {
