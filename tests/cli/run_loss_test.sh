@@ -74,7 +74,8 @@ test_a_release_by_force_is_told_in_one_sentence() {
 }
 
 test_a_line_that_cannot_be_written_is_no_reason_to_die() {
-    (ulimit -f 0 && exec "$latchkey" run a sleep 60 2>full) &
+    truncate -s 1024K full
+    (ulimit -f 1024 && exec "$latchkey" run a sleep 60 2>>full) &
     run=$!
     eventually "$latchkey" release --yes a
     wait "$run"
