@@ -7,9 +7,9 @@
 typedef enum { LKI_MAY_BLOCK, LKI_NEVER_BLOCKS } lki_blocking;
 
 /*
- * LK_OK: the monitor is held, and neither client nor thread can go away before lki_leave(). Otherwise the
- * sentence is set: NULL, another process' client (looked at before any mutex), a closed one, or a
- * call that blocks inside a callback. It names the lock, where there is one.
+ * LK_OK: the monitor is held, and neither client nor thread can go away before lki_leave().
+ * Otherwise the sentence is set: NULL, another process' client (looked at before any mutex), a
+ * closed one, or a call that blocks inside a callback. It names the lock, where there is one.
  */
 lk_status lki_enter(lk_client *, lki_blocking);
 lk_status lki_enter_lock(const lk_lock *, lki_blocking);

@@ -1,9 +1,9 @@
 /* lk_examine. */
 #include "client/examine.h"
-#include "client/settings.h"
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "client/settings.h"
 
 lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out) {
     lki_error error;

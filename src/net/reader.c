@@ -17,26 +17,29 @@ redisReader *lki_reader_new(void) {
 
 #else
 
+static redisReplyObjectFunctions functions; /* hiredis' own, but for one */
 static void *(*create_array)(const redisReadTask *, int);
 
 static void *create_short_array(const redisReadTask *task, int elements) {
     return elements <= ELEMENTS_MOST ? create_array(task, elements) : NULL;
 }
 
-redisReader *lki_reader_new(void) {
-    static redisReplyObjectFunctions functions;
-    static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+static void copy_functions(void) {
     redisReader *reader = redisReaderCreate();
     if (!reader)
-        return NULL;
-    pthread_mutex_lock(&first);
-    if (!create_array) {
-        functions = *reader->fn;
-        create_array = functions.createArray;
-        functions.createArray = create_short_array;
-    }
-    pthread_mutex_unlock(&first);
-    reader->fn = &functions;
+        return;
+    functions = *reader->fn;
+    create_array = functions.createArray;
+    functions.createArray = create_short_array;
+    redisReaderFree(reader);
+}
+
+redisReader *lki_reader_new(void) {
+    static pthread_once_t copied = PTHREAD_ONCE_INIT;
+    pthread_once(&copied, copy_functions);
+    redisReader *reader = redisReaderCreate();
+    if (reader && create_array) /* without memory at that moment it does without the limit */
+        reader->fn = &functions;
     return reader;
 }
 
