@@ -346,7 +346,7 @@ static void holds_nest_65535_deep_and_no_deeper(void **state) {
     assert_ok(lk_rdlock(lock));
     assert_ok(lk_wrlock(lock));
     assert_status(lk_downgrade(lock), LK_INVALID);
-    assert_ok(lk_wrunlock(lock)); /* nothing changed */
+    assert_ok(lk_wrunlock(lock));                        /* nothing changed */
     assert_ok(lk_force_release(client, "i:deep", NULL)); /* saves so many unlocks */
     lk_lock_free(lock);
     lk_close(client);

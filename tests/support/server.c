@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@ enum { START_MOST_MS = 10000, POLL_MS = 5, OWN_WORDS = 15 };
 
 struct test_server {
     char *program, *folder, *socket;
+    char *clock;                     /* the file of its stepped clock; NULL: the machine's clock */
+    _Atomic int64_t *clock_ahead_us; /* that file, mapped */
     pid_t pid;
     pid_t starter; /* a forked child must not stop its parent's servers when it ends */
     test_server *next;
@@ -47,9 +50,12 @@ static void end_and_free(test_server *server) {
     }
     if (server->folder)
         nftw(server->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    if (server->clock_ahead_us)
+        munmap((void *)server->clock_ahead_us, sizeof *server->clock_ahead_us);
     free(server->program);
     free(server->folder);
     free(server->socket);
+    free(server->clock);
     free(server);
 }
 
@@ -117,7 +123,7 @@ static char **command_line(const test_server *server, const char *const *options
     return test_grow(words, count, sizeof *words);
 }
 
-static void run_child(const char *program, char **words, pid_t parent) {
+static void run_child(const test_server *server, char **words, pid_t parent) {
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         signal(deadly[i], SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -128,7 +134,11 @@ static void run_child(const char *program, char **words, pid_t parent) {
         dup2(nothing, STDIN_FILENO);
         dup2(nothing, STDOUT_FILENO);
     }
-    execvp(program, words);
+    if (server->clock) {
+        setenv("LD_PRELOAD", TEST_STEPPED_CLOCK, 1);
+        setenv("LATCHKEY_TEST_CLOCK", server->clock, 1);
+    }
+    execvp(server->program, words);
     _exit(127);
 }
 
@@ -137,7 +147,7 @@ static void spawn(test_server *server, const char *const *options) {
     pid_t parent = getpid();
     server->pid = fork();
     if (server->pid == 0)
-        run_child(server->program, words, parent);
+        run_child(server, words, parent);
     for (char **word = words; *word; word++)
         free(*word);
     free(words);
@@ -190,7 +200,23 @@ static bool wait_until_ready(test_server *server) {
     return false;
 }
 
-test_server *test_server_start(const char *program, const char *const *options) {
+static bool make_clock(test_server *server) {
+    server->clock = test_print("%s/clock", server->folder);
+    int fd = open(server->clock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof *server->clock_ahead_us) != 0) {
+        perror(server->clock);
+        return false;
+    }
+    void *mapped =
+        mmap(NULL, sizeof *server->clock_ahead_us, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (mapped == MAP_FAILED)
+        return false;
+    server->clock_ahead_us = mapped;
+    return true;
+}
+
+static test_server *start(const char *program, const char *const *options, bool with_clock) {
     pthread_once(&cleanup_once, arrange_cleanup);
     const char *parent = getenv("TMPDIR");
     test_server *server = test_alloc(1, sizeof *server);
@@ -204,6 +230,8 @@ test_server *test_server_start(const char *program, const char *const *options) 
         goto failed;
     }
     server->socket = test_print("%s/socket", server->folder);
+    if (with_clock && !make_clock(server))
+        goto failed;
 
     /* Listed before it runs: from the fork on, the end of this process must find it. */
     pthread_mutex_lock(&servers_lock);
@@ -223,6 +251,18 @@ test_server *test_server_start(const char *program, const char *const *options) 
 failed:
     end_and_free(server);
     return NULL;
+}
+
+test_server *test_server_start(const char *program, const char *const *options) {
+    return start(program, options, false);
+}
+
+test_server *test_server_start_with_clock(const char *program, const char *const *options) {
+    return start(program, options, true);
+}
+
+void test_server_step_clock(test_server *server, int64_t us) {
+    *server->clock_ahead_us += us;
 }
 
 void test_server_stop(test_server *server) {

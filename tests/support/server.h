@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct test_server test_server;
@@ -20,6 +21,13 @@ typedef struct test_server test_server;
  */
 test_server *test_server_start(const char *program, const char *const *options);
 void test_server_stop(test_server *); /* NULL is fine */
+
+/*
+ * The same, with a wall clock that the test can step while the server runs: every step moves it by
+ * so much against the machine's clock, forward or (below 0) back.
+ */
+test_server *test_server_start_with_clock(const char *program, const char *const *options);
+void test_server_step_clock(test_server *, int64_t us);
 
 const char *test_server_socket(const test_server *);
 const char *test_server_program(const test_server *);
