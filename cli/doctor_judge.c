@@ -54,8 +54,7 @@ static bool judge_mode(const lk_facts *facts, finding *out) {
     if (!*facts->mode || strcmp(facts->mode, "standalone") == 0)
         return false;
     if (strcmp(facts->mode, "cluster") == 0)
-        set(out, FINDING_WRONG,
-            "it is a cluster's node: locks that belong to another node are refused");
+        set(out, FINDING_WRONG, "it is a node of a cluster: this version keeps no locks there");
     else
         set(out, FINDING_WRONG, "it is a %s: locks are not kept there", facts->mode);
     advise(out, "give the address of a server of its own, or of a master");

@@ -158,8 +158,8 @@ typedef struct {
  * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
  * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
  * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
- * does not have, rediss:// where its TLS module is not installed, or a server older than 6.2 ·
- * LK_NOMEM.
+ * does not have, rediss:// where its TLS module is not installed, a server older than 6.2, a node
+ * of a cluster, or a sentinel · LK_NOMEM.
  *
  * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
  * one for callbacks when there is the first (or a log).

@@ -67,10 +67,9 @@ static void read_server(examination *self, const char *info) {
     const char *name = lki_info_field(info, "server_name:");
     const char *compatible = lki_info_field(info, "redis_version:");
     const char *own = lki_info_field(info, "valkey_version:");
-    const char *mode = lki_info_field(info, "redis_mode:");
     take_text(name ? name : compatible ? "redis" : NULL, self->kind, sizeof self->kind);
     take_text(own ? own : compatible, self->version, sizeof self->version);
-    take_text(mode ? mode : lki_info_field(info, "server_mode:"), self->mode, sizeof self->mode);
+    take_text(lki_info_mode(info), self->mode, sizeof self->mode);
     if (compatible)
         self->facts.supported = answer(lki_info_is_supported(compatible));
     self->facts.uptime_s = take_number(lki_info_field(info, "uptime_in_seconds:"), -1);

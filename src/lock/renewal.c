@@ -55,6 +55,7 @@ static lki_operation *same_waiter(const entry *e) {
     return op && op->state == LKI_WAITING && op->request == e->which ? op : NULL;
 }
 
+/* After ms, or sooner where a lease is short. */
 static void try_again(const entry *e, int64_t ms) {
     ms = shorter(ms, e->lock->lease_ms / RETRIES_IN_A_LEASE);
     int64_t due_us = lki_after_ms(lki_now_us(), ms);
@@ -103,18 +104,40 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
     }
 }
 
-static void log_refusal(lki_server *server, const char *text) {
-    lki_log(server->client, LK_LOG_WARNING, "%s: renewal refused: %s; %s",
-            server->client->topology->shown, text, lki_fault_read(text).advice);
+static void log_refusal(const batch *b, const char *text, const char *what_next) {
+    lk_client *client = b->server->client;
+    lki_log(client, LK_LOG_WARNING, "%s: renewal of %zu refused: %s; %s%s", client->topology->shown,
+            b->count, text, lki_fault_read(text).advice, what_next);
+}
+
+static void mark(const entry *e, bool on_way) {
+    if (e->waiter)
+        e->lock->renewing_waiter = on_way;
+    else
+        e->lock->renewing_hold = on_way;
+}
+
+static bool send_batch(lki_server *, const entry *, size_t count, int64_t now_us);
+
+static void send_alone(lki_server *server, const entry *e) {
+    bool is_wanted =
+        e->waiter ? same_waiter(e) != NULL : is_same_hold(e) && !lki_hold_is_ending(e->lock);
+    if (is_wanted && !send_batch(server, e, 1, lki_now_us()))
+        try_again(e, RETRY_MS);
+}
+
+/*
+ * One entry may be why the server refuses the whole command: its key is in another slot, or out of
+ * the user's reach. A server that is not available refuses every entry.
+ */
+static bool is_about_an_entry(const lki_answer *whole) {
+    return whole->word == LKI_ANSWER_ERROR && lki_fault_read(whole->text).status != LK_UNAVAILABLE;
 }
 
 static void entry_answered(const batch *b, size_t i, const redisReply *reply,
                            const lki_answer *whole) {
     const entry *e = &b->entries[i];
-    if (e->waiter)
-        e->lock->renewing_waiter = false;
-    else
-        e->lock->renewing_hold = false;
+    mark(e, false);
     if (!reply) { /* the connection is gone; all renew when there is a new one */
         e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
         return;
@@ -123,14 +146,30 @@ static void entry_answered(const batch *b, size_t i, const redisReply *reply,
         lki_answer answer = lki_answer_entry(reply, i);
         answer.server_us = whole->server_us;
         if (answer.word == LKI_ANSWER_ERROR)
-            log_refusal(b->server, answer.text);
+            log_refusal(b, answer.text, "");
         if (e->waiter)
             waiter_answered(e, &answer, b->request.sent_us);
         else
             hold_answered(e, &answer, b->request.sent_us);
+    } else if (b->server->script_missing[LKI_SCRIPT_RENEW] && b->count > 1) {
+        try_again(e, 0);
+    } else if (b->server->script_missing[LKI_SCRIPT_RENEW]) {
+        send_alone(b->server, e); /* it may be alone because others were refused beside it */
+    } else if (!is_about_an_entry(whole)) {
+        try_again(e, RETRY_MS);
+    } else if (b->count > 1) {
+        send_alone(b->server, e);
     } else {
-        try_again(e, b->server->script_missing[LKI_SCRIPT_RENEW] ? 0 : RETRY_MS);
+        try_again(e, e->lock->lease_ms);
     }
+}
+
+static void read_refusal(const batch *b, const lki_answer *whole) {
+    if (lki_fault_read(whole->text).kind == LKI_FAULT_NO_SCRIPT)
+        b->server->script_missing[LKI_SCRIPT_RENEW] = true;
+    else
+        log_refusal(b, whole->text,
+                    b->count > 1 && is_about_an_entry(whole) ? "; each is sent by itself" : "");
 }
 
 static void batch_answered(lki_request *request, const redisReply *reply) {
@@ -140,12 +179,8 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
         lki_server_heard(b->server, request->sent_us, whole.server_us);
-    if (whole.word == LKI_ANSWER_ERROR) {
-        if (lki_fault_read(whole.text).kind == LKI_FAULT_NO_SCRIPT)
-            b->server->script_missing[LKI_SCRIPT_RENEW] = true;
-        else
-            log_refusal(b->server, whole.text);
-    }
+    if (whole.word == LKI_ANSWER_ERROR)
+        read_refusal(b, &whole);
     for (size_t i = 0; i < b->count; i++) {
         entry_answered(b, i, reply, &whole);
         lki_lock_plan(b->entries[i].lock);
@@ -173,13 +208,6 @@ static lki_renew_words words_of(const entry *e) {
                              .fence = e->waiter ? 0 : e->lock->fence,
                              .req = e->waiter ? e->which : 0,
                              .lease_ms = e->lock->lease_ms};
-}
-
-static void mark(const entry *e, bool on_way) {
-    if (e->waiter)
-        e->lock->renewing_waiter = on_way;
-    else
-        e->lock->renewing_hold = on_way;
 }
 
 static bool send_batch(lki_server *server, const entry *entries, size_t count, int64_t now_us) {

@@ -91,6 +91,20 @@ lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_err
 
 /* ------------------------------------------------------------------------------ who it is */
 
+/* A script may use keys of one slot only there, and what belongs to other nodes is refused. */
+static lk_status read_mode(const lki_talk *talk, const char *info, lki_error *error) {
+    const char *mode = lki_info_mode(info);
+    if (mode && strncmp(mode, "cluster", strlen("cluster")) == 0)
+        return lki_error_set(error, LK_UNSUPPORTED,
+                             "%s: it is a node of a cluster; this version needs a server that is "
+                             "not in a cluster",
+                             talk->shown);
+    if (mode && strncmp(mode, "sentinel", strlen("sentinel")) == 0)
+        return lki_error_set(error, LK_UNSUPPORTED,
+                             "%s: it is a sentinel; give the address of the master", talk->shown);
+    return LK_OK;
+}
+
 static lk_status read_server(const lki_talk *talk, const char *info, lki_identity *identity,
                              lki_error *error) {
     const char *run_id = lki_info_field(info, "run_id:");
@@ -101,7 +115,7 @@ static lk_status read_server(const lki_talk *talk, const char *info, lki_identit
         return lki_error_set(error, LK_UNSUPPORTED,
                              "%s: the server is version %.*s; latchkey needs 6.2 or newer",
                              talk->shown, (int)strcspn(version, "\r\n"), version);
-    return LK_OK;
+    return read_mode(talk, info, error);
 }
 
 static lk_status read_role(const lki_talk *talk, const char *info, lki_error *error) {

@@ -27,7 +27,8 @@ typedef struct {
 /*
  * What comes behind the last answer is left to who reads the transport next.
  * LK_UNAVAILABLE (LOADING, a replica, no room, the connection ended), LK_DENIED (AUTH, ACL,
- * protected mode), LK_INVALID (no such db), LK_UNSUPPORTED (older than 6.2), LK_CANCELED for
+ * protected mode), LK_INVALID (no such db), LK_UNSUPPORTED (older than 6.2, a node of
+ * a cluster, a sentinel), LK_CANCELED for
  * stop_fd, LK_NOMEM, LK_INTERNAL.
  */
 lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);

@@ -16,6 +16,12 @@ const char *lki_info_field(const char *info, const char *field) {
     return NULL;
 }
 
+/* Valkey may call it server_mode. */
+const char *lki_info_mode(const char *info) {
+    const char *mode = lki_info_field(info, "redis_mode:");
+    return mode ? mode : lki_info_field(info, "server_mode:");
+}
+
 bool lki_info_is_supported(const char *version) {
     char *end;
     unsigned long major = strtoul(version, &end, 10);

@@ -8,6 +8,9 @@
  * NULL if it is not there. */
 const char *lki_info_field(const char *info, const char *field);
 
+/* "standalone", "cluster" or "sentinel", up to the end of the line; NULL if it is not there. */
+const char *lki_info_mode(const char *info);
+
 /* Whether a redis_version is one that locks can be kept on: 6.2 or newer. */
 bool lki_info_is_supported(const char *version);
 

@@ -2,9 +2,8 @@
  * The scripts on a server that takes keys for a cluster's: it refuses a call whose keys are of
  * several slots, or a key that was not declared. And on which channel they speak, under any prefix.
  */
+#include "cluster_node.h"
 #include "scripts_world.h"
-
-#include <time.h>
 
 #define CLIENT_A "0000000000000000000000000000000a"
 #define CLIENT_B "0000000000000000000000000000000b"
@@ -13,37 +12,12 @@
 
 enum { WAIT_MOST_S = 10 };
 
-static bool is_cluster_up(world *one) {
-    redisReply *reply = redisCommand(one->link, "CLUSTER INFO");
-    bool up = reply && reply->str && strstr(reply->str, "cluster_state:ok");
-    freeReplyObject(reply);
-    return up;
-}
-
-static void give_it_all_slots(world *one) {
-    for (int slot = 0; slot < 16384; slot++)
-        redisAppendCommand(one->link, "CLUSTER ADDSLOTS %d", slot);
-    for (int slot = 0; slot < 16384; slot++) {
-        void *reply = NULL;
-        assert_int_equal(redisGetReply(one->link, &reply), REDIS_OK);
-        freeReplyObject(reply);
-    }
-}
-
 static int begin(void **state) {
-    char port[16];
-    snprintf(port, sizeof port, "%d", test_server_free_port());
-    /* The bus of a cluster of one node, on which nobody will speak. */
-    const char *const options[] = {"--cluster-enabled", "yes", "--cluster-port", port, "--bind",
-                                   "127.0.0.1",         NULL};
-    if (world_begin(state, options) != 0)
-        return -1;
-    give_it_all_slots(*state);
-    struct timespec pause = {.tv_nsec = 20000000};
-    for (time_t until = time(NULL) + WAIT_MOST_S; !is_cluster_up(*state); nanosleep(&pause, NULL))
-        if (time(NULL) > until)
-            return -1;
-    return 0;
+    static world one;
+    one.server = test_cluster_node_start();
+    one.link = one.server ? redisConnectUnix(test_server_socket(one.server)) : NULL;
+    *state = &one;
+    return one.link && !one.link->err ? 0 : -1;
 }
 
 static void acquire(world *one, const char *key, const char *handle, const char *mode,
