@@ -21,18 +21,12 @@ static lk_status check_name(const char *name) {
                 : lki_fail(LK_INVALID, "the lock's name is NULL");
 }
 
-/* Runs a call about one lock. */
-static lk_status run(lk_client *client, lki_call *call, const char *name) {
-    lki_error error;
+/* Runs a call about one lock; with the monitor held. */
+static lk_status run(lk_client *client, lki_call *call, const char *name, lki_error *error) {
     char what[WHAT_MOST];
-    lk_status status = lki_enter(client, LKI_MAY_BLOCK);
-    if (status != LK_OK)
-        return status;
     snprintf(what, sizeof what, "lock \"%s\"", name);
     call->what = what;
-    status = lki_call_run(call, lki_client_server(client, name), &error);
-    lki_leave(client);
-    return status == LK_OK ? LK_OK : lki_fail_with(&error);
+    return lki_call_run(call, lki_client_server(client, name), error);
 }
 
 /* ------------------------------------------------------------------------------ inspect */
@@ -53,20 +47,33 @@ static lk_status inspect_answered(lki_call *call, const redisReply *reply, lki_e
     return lki_inspect_read(reply, self->place.name, &self->info, error);
 }
 
+static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki_error *error) {
+    inspection *self = lki_call_new(sizeof *self);
+    if (!self)
+        return lki_error_no_memory(error);
+    self->call.script = LKI_SCRIPT_INSPECT;
+    self->call.encode = encode_inspect;
+    self->call.answered = inspect_answered;
+    self->place = (lki_place){client->settings.prefix, name};
+    lk_status status = run(client, &self->call, name, error);
+    if (status == LK_OK)
+        *out = self->info;
+    lki_call_free(&self->call);
+    return status;
+}
+
 lk_status lk_inspect(lk_client *client, const char *name, lk_info **out) {
-    inspection self = {.call = {.script = LKI_SCRIPT_INSPECT,
-                                .encode = encode_inspect,
-                                .answered = inspect_answered}};
+    lki_error error;
     lk_status status = check_name(name);
     if (status == LK_OK && !out)
         status = lki_fail(LK_INVALID, "out is NULL");
+    if (status == LK_OK)
+        status = lki_enter(client, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    self.place = (lki_place){client ? client->settings.prefix : NULL, name};
-    status = run(client, &self.call, name);
-    if (status == LK_OK)
-        *out = self.info;
-    return status;
+    status = inspect(client, name, out, &error);
+    lki_leave(client);
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
 void lk_info_free(lk_info *info) {
@@ -97,26 +104,39 @@ static lk_status force_answered(lki_call *call, const redisReply *reply, lki_err
                          *self->owner ? "no hold of owner " : "nobody holds it", self->owner);
 }
 
+static lk_status force(lk_client *client, const char *name, const char *owner, lki_error *error) {
+    forcing *self = lki_call_new(sizeof *self);
+    if (!self)
+        return lki_error_no_memory(error);
+    self->call.script = LKI_SCRIPT_FORCE;
+    self->call.once = true;
+    self->call.encode = encode_force;
+    self->call.answered = force_answered;
+    self->place = (lki_place){client->settings.prefix, name};
+    self->owner = owner ? owner : "";
+    lk_status status = run(client, &self->call, name, error);
+    lki_call_free(&self->call);
+    return status;
+}
+
 lk_status lk_force_release(lk_client *client, const char *name, const char *owner) {
-    forcing self = {.call = {.script = LKI_SCRIPT_FORCE,
-                             .once = true,
-                             .encode = encode_force,
-                             .answered = force_answered},
-                    .owner = owner ? owner : ""};
+    lki_error error;
     lk_status status = check_name(name);
     if (status == LK_OK && owner && (!*owner || strlen(owner) > LKI_OWNER_MOST))
         status = lki_fail(LK_INVALID, "owner must be 1 to %d bytes, or NULL for everyone",
                           LKI_OWNER_MOST);
+    if (status == LK_OK)
+        status = lki_enter(client, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    self.place = (lki_place){client ? client->settings.prefix : NULL, name};
-    return run(client, &self.call, name);
+    status = force(client, name, owner, &error);
+    lki_leave(client);
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
 /* ------------------------------------------------------------------------------ list */
 
 typedef struct {
-    lki_call call;
     const char *prefix, *pattern;
     size_t start_length; /* of the pattern that is no pattern */
     char cursor[24];
@@ -124,8 +144,13 @@ typedef struct {
     size_t count, room;
 } listing;
 
+typedef struct {
+    lki_call call;
+    listing *whole;
+} scan_step;
+
 static void encode_scan(const lki_call *call, lki_bytes *out, bool text) {
-    const listing *self = (const listing *)call;
+    const listing *self = ((const scan_step *)call)->whole;
     (void)text;
     lki_command_scan(out, self->prefix, self->cursor, self->pattern, self->start_length);
 }
@@ -157,7 +182,7 @@ static bool is_scan_reply(const redisReply *reply) {
 }
 
 static lk_status scan_answered(lki_call *call, const redisReply *reply, lki_error *error) {
-    listing *self = (listing *)call;
+    listing *self = ((scan_step *)call)->whole;
     if (!is_scan_reply(reply))
         return lki_error_set(error, LK_INTERNAL, "the server's answer to SCAN makes no sense");
     const redisReply *keys = reply->element[1];
@@ -190,6 +215,20 @@ static void tell(listing *self, lk_list_fn *each, void *arg) {
     }
 }
 
+static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
+    scan_step *step = lki_call_new(sizeof *step);
+    if (!step)
+        return lki_error_no_memory(error);
+    step->call.what = "list";
+    step->call.script = -1;
+    step->call.encode = encode_scan;
+    step->call.answered = scan_answered;
+    step->whole = self;
+    lk_status status = lki_call_run(&step->call, lki_client_server(client, ""), error);
+    lki_call_free(&step->call);
+    return status;
+}
+
 /* One call after the other; nobody ends the client in between. */
 static lk_status scan_all(lk_client *client, listing *self) {
     lki_error error;
@@ -199,9 +238,7 @@ static lk_status scan_all(lk_client *client, listing *self) {
     self->prefix = client->settings.prefix;
     client->calls++;
     do {
-        self->call = (lki_call){
-            .what = "list", .script = -1, .encode = encode_scan, .answered = scan_answered};
-        status = lki_call_run(&self->call, lki_client_server(client, ""), &error);
+        status = scan_once(client, self, &error);
     } while (status == LK_OK && strcmp(self->cursor, "0") != 0);
     client->calls--;
     pthread_cond_broadcast(&client->ended);

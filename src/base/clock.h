@@ -14,4 +14,10 @@ int64_t lki_after_ms(int64_t now_us, int64_t ms);
 /* Milliseconds until a deadline for poll(2): rounded up, 0 when it is over, -1 for LKI_NEVER. */
 int lki_poll_ms(int64_t deadline_us);
 
+/*
+ * A deadline that is looked at so late means that this process was stopped or starved. What it
+ * waits for may have come meanwhile, unread: it gets a moment of grace to read it, once.
+ */
+enum { LKI_LATE_US = 20000, LKI_GRACE_US = 100000 };
+
 #endif

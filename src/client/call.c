@@ -2,6 +2,7 @@
 #include "client/call.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "net/fault.h"
 
 #include <stdio.h>
@@ -9,12 +10,23 @@
 
 enum { RETRY_MS = 50 };
 
+void *lki_call_new(size_t size) {
+    return lki_new(size);
+}
+
+void lki_call_free(lki_call *call) {
+    if (call && call->asked)
+        call->orphaned = true;
+    else
+        lki_free(call);
+}
+
 static void finish(lki_call *call, lk_status status, const char *text) {
     if (status != LK_OK)
         lki_error_set(&call->error, status, "%s on %s: %s", call->what,
                       call->server->client->topology->shown, text);
     call->error.status = status;
-    call->is_answered = true;
+    call->is_over = true;
 }
 
 static void refused(lki_call *call, const char *text) {
@@ -34,6 +46,10 @@ static void refused(lki_call *call, const char *text) {
 static void completed(lki_request *request, const redisReply *reply) {
     lki_call *call = (lki_call *)(void *)request;
     call->asked = false;
+    if (call->orphaned) {
+        lki_free(call);
+        return;
+    }
     if (!reply) {
         if (call->once)
             finish(call, LK_UNAVAILABLE,
@@ -69,21 +85,20 @@ static void give_up(lki_call *call) {
     char said[LKI_ERROR_MOST];
     memcpy(said, call->error.text, sizeof said);
     finish(call, LK_UNAVAILABLE,
-           *said                         ? said
+           call->asked && call->once
+               ? "the server did not answer in time; whether it happened is not known"
+           : *said                       ? said
            : lki_link_is_up(&line->link) ? "the server did not answer in time"
                                          : line->why.text);
 }
 
-/* While the request is on the way the call must stay: its memory is the caller's. */
 static void await(lki_call *call, int64_t give_up_us) {
     lki_link *link = &call->server->commands.link;
     lk_client *client = call->server->client;
     call->caller.done = false;
     if (call->asked) {
-        /* It is the keeper who ends a connection that says nothing, and the wait with it. */
-        lki_keeper_wake_by(
-            client, lki_after_ms(call->request.sent_us, client->settings.command_timeout_ms));
-        lki_link_wait(link, &call->caller, LKI_NEVER);
+        lki_keeper_wake_by(client, give_up_us); /* it ends a connection that is silent */
+        lki_link_wait(link, &call->caller, give_up_us);
     } else {
         lki_caller_sleep(&call->caller, &client->monitor,
                          earlier(give_up_us, lki_after_ms(lki_now_us(), RETRY_MS)));
@@ -93,18 +108,24 @@ static void await(lki_call *call, int64_t give_up_us) {
 lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     lk_client *client = server->client;
     int64_t give_up_us = lki_after_ms(lki_now_us(), client->settings.command_timeout_ms);
+    bool excused = false;
     call->server = server;
     lki_caller_init(&call->caller);
     client->calls++;
-    while (!call->is_answered) {
+    while (!call->is_over) {
         int64_t now_us = lki_now_us();
+        /* After SIGSTOP the reply may already be in the socket. */
+        if (call->asked && !excused && now_us > give_up_us + LKI_LATE_US) {
+            excused = true;
+            give_up_us = now_us + LKI_GRACE_US;
+        }
         if (client->closing && !call->asked)
             finish(call, LK_CANCELED, lk_status_text(LK_CANCELED));
-        else if (now_us >= give_up_us && !call->asked)
+        else if (now_us >= give_up_us)
             give_up(call);
         else if (!call->asked && lki_link_is_up(&server->commands.link) && now_us >= call->retry_us)
             ask(call, now_us);
-        if (!call->is_answered)
+        if (!call->is_over)
             await(call, give_up_us);
     }
     client->calls--;

@@ -1,4 +1,7 @@
-/* A question to a server that is about no handle: asked, and asked again, until it is answered. */
+/*
+ * A question to a server that is about no handle: asked, and asked again, until it is answered or
+ * command_timeout_ms are over. Everything with the monitor held.
+ */
 #ifndef LKI_CALL_H
 #define LKI_CALL_H
 
@@ -11,17 +14,22 @@ struct lki_call {
     bool once;        /* asking twice would do harm: an answer that is lost is LK_UNAVAILABLE */
     int script;       /* an lki_script_id, or -1 */
     void (*encode)(const lki_call *, lki_bytes *, bool text);
-    /* With the monitor held; the reply is no error. */
+    /* The reply is no error. Not called once the caller has given up. */
     lk_status (*answered)(lki_call *, const redisReply *, lki_error *);
 
     lki_server *server;
     lki_caller caller;
-    bool asked, is_answered;
+    bool asked, is_over;
+    bool orphaned; /* its caller has gone: it is freed when its request is completed */
     int64_t retry_us;
     lki_error error;
 };
 
-/* Blocks; with the monitor held, which it lets go of. */
+/* Zeros, for a struct that begins with an lki_call. NULL: out of memory. */
+void *lki_call_new(size_t size);
+void lki_call_free(lki_call *); /* now, or when its request is completed; NULL is fine */
+
+/* Blocks for command_timeout_ms at most; lets go of the monitor. */
 lk_status lki_call_run(lki_call *, lki_server *, lki_error *);
 
 #endif

@@ -263,19 +263,27 @@ bool lki_server_is_subscribed(const lki_server *server) {
 
 /* When it will have been silent for too long. */
 static int64_t silent_us(const lki_line *line) {
-    return lki_after_ms(lki_link_silent_since_us(&line->link),
-                        line->server->client->settings.command_timeout_ms);
+    int64_t since_us = lki_link_silent_since_us(&line->link);
+    int64_t end_us = lki_after_ms(since_us, line->server->client->settings.command_timeout_ms);
+    return line->excused_us > end_us ? line->excused_us : end_us;
 }
 
-/* A process that was stopped finds its answers late, but they are there: so it looks first. */
+/* Once in a silence: a caller may read this connection, and not have come to it. */
+static bool is_excused(lki_line *line, int64_t now_us) {
+    if (line->excused_us >= lki_link_silent_since_us(&line->link) ||
+        now_us <= silent_us(line) + LKI_LATE_US)
+        return false;
+    line->excused_us = now_us + LKI_GRACE_US;
+    return true;
+}
+
+/* After SIGSTOP the reply may already be in the socket: so the keeper reads before it judges. */
 static void break_if_silent(lki_line *line, int64_t now_us) {
     lk_client *client = line->server->client;
     lki_error error;
     if (now_us >= silent_us(line) && lki_link_keeper_take(&line->link))
         lki_link_keeper_read(&line->link);
-    if (now_us >= silent_us(line))
-        lki_link_look_for_bytes(&line->link, now_us); /* a caller reads, and has not come to it */
-    if (now_us < silent_us(line))
+    if (now_us < silent_us(line) || is_excused(line, now_us))
         return;
     lki_error_set(&error, LK_UNAVAILABLE, "%s: the server did not answer within %lld ms",
                   client->topology->shown, (long long)client->settings.command_timeout_ms);

@@ -29,6 +29,7 @@ typedef struct {
     int64_t down_since_us; /* LKI_NEVER while it is up */
     lki_error why;         /* it is down */
     lki_identity identity; /* of the last connection */
+    int64_t excused_us;    /* the grace of a silence that was noticed too late */
     bool urgent;           /* somebody who does not drive wants what is to be read, now */
     lki_request heartbeat; /* of messages: a silent connection may be a dead one */
     bool heartbeat_on_way;

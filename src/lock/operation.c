@@ -17,7 +17,7 @@ lki_operation *lki_operation_new(lk_lock *lock, lki_kind kind, lk_mode mode) {
     op->lock = lock;
     op->kind = kind;
     op->mode = mode;
-    op->deadline_us = LKI_NEVER;
+    op->deadline_us = op->bound_us = LKI_NEVER;
     lki_lock_retain(lock);
     return op;
 }
@@ -115,12 +115,23 @@ void lki_operation_over(lki_operation *op) {
     lki_operation_release(op);
 }
 
+static int64_t timeout_after(const lki_operation *op, int64_t since_us) {
+    return lki_after_ms(since_us, op->lock->client->settings.command_timeout_ms);
+}
+
+/* As latchkey.h says for each call: command_timeout_ms, beyond the wait that was asked for. */
+static int64_t bound_of(const lki_operation *op, int64_t now_us) {
+    bool waits = op->kind == LKI_DO_ACQUIRE && op->wait;
+    return op->caller ? timeout_after(op, waits ? op->deadline_us : now_us) : LKI_NEVER;
+}
+
 void lki_operation_begin(lki_operation *op) {
     lk_lock *lock = op->lock;
     put_into_list(op);
     lki_operation_retain(op);
     lock->client->operations++;
     op->silent_since_us = lki_now_us();
+    op->bound_us = bound_of(op, op->silent_since_us);
     lki_lock_advance(lock);
 }
 
@@ -178,12 +189,12 @@ static const lki_line *line_of(const lki_operation *op) {
     return &op->lock->server->commands;
 }
 
-static int64_t timeout_after(const lki_operation *op, int64_t since_us) {
-    return lki_after_ms(since_us, op->lock->client->settings.command_timeout_ms);
-}
-
 static int64_t later(int64_t a_us, int64_t b_us) {
     return a_us > b_us ? a_us : b_us;
+}
+
+static int64_t earlier(int64_t a_us, int64_t b_us) {
+    return a_us < b_us ? a_us : b_us;
 }
 
 /* What a pending one stands behind, and what the server must answer before that can go on. */
@@ -196,13 +207,18 @@ static const lki_operation *unanswered_before(const lki_operation *op) {
                                                      : NULL;
 }
 
-/* When the server has been silent about it, or away, for too long. */
-static int64_t give_up_us(const lki_operation *op) {
+static bool is_on_way(const lki_operation *op) {
+    return op->ask_on_way || op->cancel_on_way;
+}
+
+/* When the server will have been silent about it, or away, for too long. */
+static int64_t silence_ends_us(const lki_operation *op) {
     int64_t down_us = line_of(op)->down_since_us;
     const lki_operation *before = unanswered_before(op);
     bool can_wait = op->state == LKI_PENDING || (op->state == LKI_WAITING && !op->leaving);
-    if (op->ask_on_way || op->cancel_on_way) /* who answers others first is not silent */
-        return timeout_after(op, later(op->silent_since_us, lki_link_heard_us(&line_of(op)->link)));
+    if (is_on_way(op)) /* replies to earlier requests are signs of life */
+        return timeout_after(op,
+                             later(op->silent_since_us, lki_link_answered_us(&line_of(op)->link)));
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
     if (before) { /* what gives back is not given up before what it gives back */
@@ -212,6 +228,10 @@ static int64_t give_up_us(const lki_operation *op) {
     }
     return down_us == LKI_NEVER ? LKI_NEVER
                                 : timeout_after(op, later(down_us, op->silent_since_us));
+}
+
+static int64_t give_up_us(const lki_operation *op) {
+    return later(op->excused_us, earlier(op->bound_us, silence_ends_us(op)));
 }
 
 int64_t lki_operation_due_us(const lki_operation *op) {
@@ -224,8 +244,9 @@ int64_t lki_operation_due_us(const lki_operation *op) {
 void lki_operation_time_up(lki_operation *op, int64_t now_us) {
     if (op->kind == LKI_DO_ACQUIRE && !op->leaving && now_us >= op->deadline_us)
         lki_operation_leave(op, LK_TIMEOUT);
-    if (op->ask_on_way || op->cancel_on_way) /* who was stopped finds the answer there */
-        lki_link_look_for_bytes(&op->lock->server->commands.link, now_us);
+    /* After SIGSTOP the reply may already be in the socket. */
+    if (!op->excused_us && is_on_way(op) && now_us > give_up_us(op) + LKI_LATE_US)
+        op->excused_us = now_us + LKI_GRACE_US;
     if (!op->reported && now_us >= give_up_us(op))
         lki_operation_abandon(op, LK_UNAVAILABLE);
 }

@@ -11,7 +11,7 @@ struct lki_channel {
     lki_transport *transport;
     redisReader *reader; /* the driver's alone */
     unsigned users;      /* threads that are in I/O, and the link itself */
-    int64_t heard_us;    /* when it last brought something */
+    int64_t answered_us; /* when a whole reply or push last came */
     bool broken;
     bool writing;       /* somebody writes: what is added meanwhile goes with it */
     bool keeper;        /* the keeper is the driver */

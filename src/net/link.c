@@ -189,20 +189,12 @@ bool lki_link_has_output(const lki_link *link) {
 int64_t lki_link_silent_since_us(const lki_link *link) {
     if (!lki_link_has_requests(link))
         return LKI_NEVER;
-    int64_t sent_us = link->channel->first->sent_us, heard_us = link->channel->heard_us;
-    return sent_us > heard_us ? sent_us : heard_us;
+    int64_t sent_us = link->channel->first->sent_us, answered_us = link->channel->answered_us;
+    return sent_us > answered_us ? sent_us : answered_us;
 }
 
-int64_t lki_link_heard_us(const lki_link *link) {
-    return link->channel ? link->channel->heard_us : 0;
-}
-
-void lki_link_look_for_bytes(lki_link *link, int64_t now_us) {
-    if (!link->channel)
-        return;
-    struct pollfd polled = {lki_transport_fd(link->channel->transport), POLLIN, 0};
-    if (poll(&polled, 1, 0) > 0 && polled.revents & POLLIN)
-        link->channel->heard_us = now_us;
+int64_t lki_link_answered_us(const lki_link *link) {
+    return link->channel ? link->channel->answered_us : 0;
 }
 
 static bool is_push(const redisReply *reply) {
@@ -213,6 +205,7 @@ static bool is_push(const redisReply *reply) {
 
 static void deliver(lki_link *link, const redisReply *reply) {
     lki_channel *channel = link->channel;
+    channel->answered_us = lki_now_us();
     if (link->events.push && is_push(reply)) {
         link->events.push(link->events.context, reply);
         return;
@@ -247,8 +240,6 @@ static void read_once(lki_link *link, lki_channel *channel, bool patiently) {
     pthread_mutex_unlock(link->monitor);
     lki_read_result result = lki_channel_read(channel, patiently, replies, &count, &error);
     pthread_mutex_lock(link->monitor);
-    if (result == LKI_READ_SOME)
-        channel->heard_us = lki_now_us();
     deliver_all(link, channel, replies, count);
     while (count == LKI_REPLIES_MOST && !channel->broken) {
         lki_error unreadable;

@@ -82,12 +82,12 @@ lk_status lki_link_commit(lki_link *, lki_request *, int64_t now_us);
 void lki_link_flush(lki_link *);
 
 /*
- * Since when nothing has come although a request has no answer yet; LKI_NEVER if there is none. Who
- * answers others first is not silent, nor is one whose bytes nobody has read yet.
+ * Since when the server has been silent although a request has no answer; LKI_NEVER if there is no
+ * such request. A whole reply, also to an earlier request, is a sign of life. Single bytes are not:
+ * a server could send them one by one for ever.
  */
 int64_t lki_link_silent_since_us(const lki_link *);
-int64_t lki_link_heard_us(const lki_link *); /* when anything last came; 0: nothing yet */
-void lki_link_look_for_bytes(lki_link *, int64_t now_us); /* that nobody has read yet */
+int64_t lki_link_answered_us(const lki_link *); /* when a whole reply last came; 0: none yet */
 bool lki_link_has_requests(const lki_link *);
 bool lki_link_has_output(const lki_link *); /* that was committed and not sent yet */
 

@@ -69,6 +69,14 @@ void proxy_delay(proxy *owner, proxy_kinds kinds, proxy_directions directions, i
     socket_loop_leave(&owner->loop);
 }
 
+void proxy_trickle(proxy *owner, proxy_kinds kinds, int byte_ms) {
+    socket_loop_enter(&owner->loop);
+    for (int sort = 0; sort < PROXY_SORTS; sort++)
+        if (kinds & (1 << sort))
+            owner->byte_ms[sort] = byte_ms;
+    socket_loop_leave(&owner->loop);
+}
+
 void proxy_cut_all(proxy *owner, proxy_kinds kinds) {
     socket_loop_enter(&owner->loop);
     for (proxy_connection *each = first(owner); each; each = next(each))

@@ -52,6 +52,9 @@ void proxy_resume(proxy *, proxy_kinds, proxy_directions);
 /* Passes on what comes from now on that many ms late; 0 is at once, as in the beginning. */
 void proxy_delay(proxy *, proxy_kinds, proxy_directions, int delay_ms);
 
+/* Passes one byte to the client every byte_ms, and no more; 0: as they come, as in the beginning. */
+void proxy_trickle(proxy *, proxy_kinds, int byte_ms);
+
 /* ------------------------------------------------------------------------------------------------
  * connections that end */
 

@@ -138,6 +138,23 @@ static bool may_pass(const proxy_connection *connection, int way) {
            !(way == PROXY_SERVER && connection->doomed);
 }
 
+static int byte_ms_of(const proxy_connection *connection, int way) {
+    return way == PROXY_CLIENT ? connection->proxy->byte_ms[connection->sort] : 0;
+}
+
+/* How many bytes may be sent now. */
+static size_t may_leave(proxy_connection *connection, int way) {
+    proxy_flow *flow = &connection->flows[way];
+    int byte_ms = byte_ms_of(connection, way);
+    int64_t now_ms = socket_loop_now_ms();
+    if (!byte_ms)
+        return SIZE_MAX;
+    if (now_ms < flow->next_byte_ms)
+        return 0;
+    flow->next_byte_ms = now_ms + byte_ms;
+    return 1;
+}
+
 static void pass(proxy_connection *connection, int way) {
     proxy_flow *flow = &connection->flows[way];
     while (may_pass(connection, way) && flow->first->due_ms <= socket_loop_now_ms()) {
@@ -147,7 +164,7 @@ static void pass(proxy_connection *connection, int way) {
         drop_first(flow);
     }
     size_t before = flow->leaving.length;
-    bool connected = unix_send(connection->fds[way], &flow->leaving, SIZE_MAX);
+    bool connected = unix_send(connection->fds[way], &flow->leaving, may_leave(connection, way));
     connection->proxy->bytes_passed[way] += before - flow->leaving.length;
     if (!connected)
         unix_text_cut(&flow->leaving, flow->leaving.length);
@@ -172,6 +189,12 @@ static void pass_end(proxy_connection *connection) {
     }
 }
 
+/* The sooner of two waits, of which the first may be none (-1). */
+static int sooner(int most_ms, int64_t wait_ms) {
+    int ms = wait_ms > 0 ? (int)wait_ms : 0;
+    return most_ms < 0 || ms < most_ms ? ms : most_ms;
+}
+
 static int watch(proxy_connection *connection) {
     int most_ms = -1;
     int64_t now_ms = socket_loop_now_ms();
@@ -179,13 +202,13 @@ static int watch(proxy_connection *connection) {
         const proxy_flow *flow = &connection->flows[way];
         if (!flow->source_ended)
             socket_loop_watch(&connection->proxy->loop, connection->fds[!way], false);
-        if (flow->leaving.length > 0)
+        bool trickles = flow->leaving.length > 0 && byte_ms_of(connection, way) > 0;
+        if (trickles)
+            most_ms = sooner(most_ms, flow->next_byte_ms - now_ms);
+        else if (flow->leaving.length > 0)
             socket_loop_watch(&connection->proxy->loop, connection->fds[way], true);
-        if (may_pass(connection, way)) {
-            /* It may have come due since pass() looked. */
-            int wait_ms = flow->first->due_ms > now_ms ? (int)(flow->first->due_ms - now_ms) : 0;
-            most_ms = most_ms < 0 || wait_ms < most_ms ? wait_ms : most_ms;
-        }
+        if (may_pass(connection, way)) /* it may have come due since pass() looked */
+            most_ms = sooner(most_ms, flow->first->due_ms - now_ms);
     }
     return most_ms;
 }

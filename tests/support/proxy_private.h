@@ -24,6 +24,7 @@ typedef struct {
     test_text taken;              /* not yet a whole unit */
     proxy_unit *first, **end;     /* whole, and not yet passed on */
     test_text leaving;            /* passed on, and the socket has no room for it */
+    int64_t next_byte_ms;         /* where bytes trickle: when the next one may go */
     bool source_ended, told_sink; /* nothing more comes; the other side has been told so */
 } proxy_flow;
 
@@ -51,6 +52,7 @@ struct proxy {
     bool refuses;
     bool paused[PROXY_SORTS][PROXY_WAYS];
     int delay_ms[PROXY_SORTS][PROXY_WAYS];
+    int byte_ms[PROXY_SORTS]; /* 0: bytes go as they come */
     proxy_plan cut_before, cut_after;
     size_t cuts;
     size_t requests[PROXY_SORTS];
