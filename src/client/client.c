@@ -140,16 +140,6 @@ static void for_all_locks(lk_client *client, void (*each)(lk_lock *)) {
     }
 }
 
-/* Up, or not known yet to be away: a connection that was cut just now can be had again. */
-static bool is_any_server_there(const lk_client *client) {
-    for (size_t i = 0; i < client->server_count; i++) {
-        const lki_line *line = &client->servers[i].commands;
-        if (lki_link_is_up(&line->link) || !line->unreachable)
-            return true;
-    }
-    return false;
-}
-
 static bool is_anything_held(const lk_client *client) {
     for (const lk_lock *lock = lki_table_next(&client->locks, NULL); lock;
          lock = lki_table_next(&client->locks, lock))
@@ -170,14 +160,16 @@ static struct timespec monotonic_after_ms(int64_t ms) {
     return end;
 }
 
-/* Until everything is given back, or the server falls silent, or is away. */
+/* Until everything is given back, or the server has been silent or away for too long. */
 static void give_everything_back(lk_client *client) {
     for_all_locks(client, lki_lock_shut);
-    for (size_t i = 0; i < client->server_count; i++)
+    for (size_t i = 0; i < client->server_count; i++) {
+        lki_server_dial_now(&client->servers[i]);
         lki_server_push(&client->servers[i]);
+    }
     struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
     size_t over = client->operations_over;
-    while ((client->operations || is_anything_held(client)) && is_any_server_there(client)) {
+    while (client->operations || is_anything_held(client)) {
         if (client->operations_over != over) /* it goes on */
             end = monotonic_after_ms(client->settings.command_timeout_ms);
         over = client->operations_over;

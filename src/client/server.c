@@ -235,6 +235,15 @@ void lki_server_join_dialers(lki_server *server) {
     join_dialer(&server->messages);
 }
 
+void lki_server_dial_now(lki_server *server) {
+    lki_line *line = &server->commands;
+    if (lki_link_is_up(&line->link))
+        return;
+    line->failures = 1;
+    line->next_dial_us = lki_now_us();
+    lki_keeper_kick(server->client);
+}
+
 void lki_server_want_messages(lki_server *server) {
     lki_line *line = &server->messages;
     int64_t now_us = lki_now_us();

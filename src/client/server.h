@@ -60,6 +60,9 @@ void lki_server_drop(lki_server *); /* after fork: closes descriptors */
 int64_t lki_server_tend(lki_server *, int64_t now_us);
 void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
 
+/* A server that is away is tried now, and then with short pauses, as if it had just gone. */
+void lki_server_dial_now(lki_server *);
+
 /* At once, for who waits; or within 100 ms, for who may have gone by then. */
 void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);

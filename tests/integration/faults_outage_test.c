@@ -212,9 +212,9 @@ static void downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_bac
     lk_close(other);
 }
 
-static void close_does_not_wait_for_a_server_that_is_away(void **state) {
+static void close_gives_up_on_a_server_that_stays_away(void **state) {
     (void)state;
-    lk_client *client = open_here(PATIENT_MS);
+    lk_client *client = open_here(HASTY_MS);
     lk_lock *lock = new_lock(client, "a", 0), *freed = new_lock(client, "b", 0);
     assert_status(lk_wrlock(lock), LK_OK);
     assert_status(lk_wrlock(freed), LK_OK);
@@ -223,6 +223,30 @@ static void close_does_not_wait_for_a_server_that_is_away(void **state) {
     lk_close(client);
     lk_lock_free(lock);
     assert_false(is_empty(eye)); /* it runs out */
+}
+
+static void *close_client(void *client) {
+    lk_close(client);
+    return NULL;
+}
+
+/* As a restart does: nobody listens for a moment. */
+static void close_waits_for_a_server_that_comes_back(void **state) {
+    (void)state;
+    lk_client *client = open_here(PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a", 0);
+    pthread_t closing;
+    assert_status(lk_wrlock(lock), LK_OK);
+    take_server_away(net);
+    size_t tried = proxy_connections_ever(net);
+    eventually(proxy_connections_ever(net) >= tried + 3);
+    assert_int_equal(pthread_create(&closing, NULL, close_client, client), 0);
+    tried = proxy_connections_ever(net);
+    eventually(proxy_connections_ever(net) >= tried + 3);
+    proxy_refuse(net, false);
+    pthread_join(closing, NULL);
+    assert_true(is_empty(eye));
+    lk_lock_free(lock);
 }
 
 /* ------------------------------------------------------------------------------ late bytes */
@@ -405,7 +429,8 @@ int main(void) {
         TEST(unlock_while_the_server_is_away_is_done_when_it_is_back),
         TEST(nested_unlocks_while_the_server_is_away_are_all_done_when_it_is_back),
         TEST(downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_back),
-        TEST(close_does_not_wait_for_a_server_that_is_away),
+        TEST(close_gives_up_on_a_server_that_stays_away),
+        TEST(close_waits_for_a_server_that_comes_back),
         TEST(acquire_whose_answer_never_comes_is_taken_back),
         TEST(acquire_that_comes_late_holds_nothing),
         TEST(request_of_an_earlier_connection_is_ended_before_another_is_made),
