@@ -17,6 +17,10 @@ enum {
     BACKOFF_MOST_MS = 1000,
     PATIENCE_US = 50000, /* how long the keeper leaves what is not urgent to the next caller */
     HEARTBEAT_MS = 10000,
+    WAITING_HEARTBEAT_MS = 400, /* with the next two: a hand-over is claimed within its second */
+    LATE_HEARTBEAT_MS = 200,    /* an answer that takes longer: messages may not come either */
+    DEAF_MS = 1000,             /* and when the server answers commands meanwhile: they do not */
+    WAITERS_IN_A_MS = 20,       /* how many are refreshed, so that a crowd does not drown it */
     UNHURRIED_MS = 100,
     SHORT_LIVED_US = 100000 /* a connection that ends sooner is as good as none */
 };
@@ -51,10 +55,8 @@ static void line_broken(void *context, const lki_error *error) {
     back_off(line);
     if (!server->client->closing)
         lki_log(server->client, LK_LOG_WARNING, "connection lost: %s", error->text);
-    if (!is_messages(line)) {
-        server->clock_known = false;
+    if (!is_messages(line))
         lki_locks_down(server);
-    }
     pthread_cond_broadcast(&server->client->ended);
     lki_keeper_kick(server->client);
 }
@@ -126,14 +128,20 @@ void lki_server_drop(lki_server *server) {
     line_drop(&server->messages);
 }
 
-static lk_status line_up(lki_line *line, const lki_dialed *dialed) {
+static int64_t heartbeat_ms(const lki_server *server) {
+    return server->waiting ? WAITING_HEARTBEAT_MS : HEARTBEAT_MS;
+}
+
+/* dialed_us: when the dialing began. */
+static lk_status line_up(lki_line *line, const lki_dialed *dialed, int64_t dialed_us) {
     if (lki_link_attach(&line->link, dialed->transport) != LK_OK)
         return LK_NOMEM;
     line->down_since_us = LKI_NEVER;
     line->up_since_us = lki_now_us();
     line->unreachable = false;
     line->identity = dialed->identity;
-    line->heartbeat_us = lki_after_ms(lki_now_us(), HEARTBEAT_MS);
+    line->heartbeat_us = lki_after_ms(line->up_since_us, heartbeat_ms(line->server));
+    line->published_us = dialed_us;
     return LK_OK;
 }
 
@@ -178,10 +186,11 @@ static void *dial_line(void *context) {
     lki_identity earlier = line->identity;
     pthread_mutex_unlock(&client->monitor);
 
+    int64_t dialed_us = lki_now_us();
     lk_status status = lki_dial(client, server->index, is_messages(line) ? client->channel : NULL,
                                 &earlier, &line->dialing_fd, &dialed, &error);
     pthread_mutex_lock(&client->monitor);
-    if (status == LK_OK && line_up(line, &dialed) != LK_OK) {
+    if (status == LK_OK && line_up(line, &dialed, dialed_us) != LK_OK) {
         lki_transport_close(dialed.transport);
         status = lki_error_no_memory(&error);
     }
@@ -210,11 +219,12 @@ static void dial(lki_line *line) {
 lk_status lki_server_open(lki_server *server, lki_error *error) {
     lk_client *client = server->client;
     lki_dialed dialed;
+    int64_t dialed_us = lki_now_us();
     lk_status status =
         lki_dial(client, server->index, NULL, NULL, &server->commands.dialing_fd, &dialed, error);
     if (status != LK_OK)
         return status;
-    if (line_up(&server->commands, &dialed) != LK_OK) {
+    if (line_up(&server->commands, &dialed, dialed_us) != LK_OK) {
         lki_transport_close(dialed.transport);
         return lki_error_no_memory(error);
     }
@@ -299,25 +309,84 @@ static void break_if_silent(lki_line *line, int64_t now_us) {
     lki_link_break(&line->link, &error);
 }
 
-static void heart_beats(lki_request *request, const redisReply *reply) {
-    lki_line *line = (lki_line *)(void *)((char *)request - offsetof(lki_line, heartbeat));
-    (void)reply;
-    line->heartbeat_on_way = false;
+static int64_t earlier(int64_t a_us, int64_t b_us) {
+    return a_us < b_us ? a_us : b_us;
 }
 
-static int64_t send_heartbeat(lki_line *line, int64_t now_us) {
-    if (!is_messages(line) || !lki_link_is_up(&line->link))
-        return LKI_NEVER;
-    if (!line->heartbeat_on_way && now_us >= line->heartbeat_us) {
-        lki_bytes *out = lki_link_begin(&line->link);
-        lki_resp_command(out, 1);
-        lki_resp_text(out, "PING");
-        line->heartbeat.complete = heart_beats;
-        line->heartbeat_on_way = lki_link_commit(&line->link, &line->heartbeat, now_us) == LK_OK;
-        line->heartbeat_us = lki_after_ms(now_us, HEARTBEAT_MS);
+static void heart_beats(lki_request *request, const redisReply *reply) {
+    lki_line *line = (lki_line *)(void *)((char *)request - offsetof(lki_line, heartbeat));
+    line->heartbeat_on_way = false;
+    if (reply)
+        line->published_us = request->sent_us;
+}
+
+static void send_heartbeat(lki_line *line, int64_t now_us) {
+    lki_bytes *out = lki_link_begin(&line->link);
+    lki_resp_command(out, 1);
+    lki_resp_text(out, "PING");
+    line->heartbeat.complete = heart_beats;
+    line->heartbeat_on_way = lki_link_commit(&line->link, &line->heartbeat, now_us) == LK_OK;
+    line->heartbeat_us = lki_after_ms(now_us, heartbeat_ms(line->server));
+}
+
+/* Since when it may be that messages do not come, if it is now; LKI_NEVER: they do. */
+static int64_t deaf_since_us(const lki_line *line) {
+    if (!lki_link_is_up(&line->link))
+        return line->down_since_us;
+    return line->heartbeat_on_way ? lki_after_ms(line->heartbeat.sent_us, LATE_HEARTBEAT_MS)
+                                  : LKI_NEVER;
+}
+
+/* The server has answered commands that were sent after the heartbeat, and not the heartbeat. */
+static bool is_dead(const lki_line *line, int64_t now_us) {
+    return line->heartbeat_on_way && now_us >= lki_after_ms(line->heartbeat.sent_us, DEAF_MS) &&
+           lki_link_answered_sent_us(&line->server->commands.link) > line->heartbeat.sent_us;
+}
+
+/*
+ * While messages do not come, waiters ask the server themselves: each refresh finds a grant, and
+ * claims it. Returns when to look again.
+ */
+static int64_t ask_for_messages(lki_line *line, int64_t now_us) {
+    lki_server *server = line->server;
+    int64_t since_us = deaf_since_us(line);
+    if (!server->waiting || since_us > now_us)
+        return server->waiting ? since_us : LKI_NEVER;
+    if (is_dead(line, now_us)) {
+        lki_error error;
+        lki_error_set(&error, LK_UNAVAILABLE, "%s: the connection for messages is dead",
+                      server->client->topology->shown);
+        lki_link_break(&line->link, &error);
     }
+    if (now_us >= line->deaf_us && lki_link_is_up(&server->commands.link)) {
+        lki_locks_refresh_waiters(server);
+        line->deaf_us =
+            lki_after_ms(now_us, LATE_HEARTBEAT_MS + (int64_t)(server->waiting / WAITERS_IN_A_MS));
+    }
+    return line->deaf_us > now_us ? line->deaf_us : LKI_NEVER; /* LKI_NEVER: it is told when up */
+}
+
+/* Of messages: a silent connection may be a dead one. Returns when to look again. */
+static int64_t tend_messages(lki_line *line, int64_t now_us) {
+    if (!is_messages(line) || !line->wanted)
+        return LKI_NEVER;
+    bool is_up = lki_link_is_up(&line->link);
+    if (is_up && !line->heartbeat_on_way && now_us >= line->heartbeat_us)
+        send_heartbeat(line, now_us);
+    int64_t due_us = ask_for_messages(line, now_us);
     /* What is not answered is the business of break_if_silent(). */
-    return line->heartbeat_on_way ? lki_after_ms(now_us, HEARTBEAT_MS) : line->heartbeat_us;
+    return is_up && !line->heartbeat_on_way ? earlier(due_us, line->heartbeat_us) : due_us;
+}
+
+void lki_server_begins_to_wait(lki_server *server) {
+    lki_line *line = &server->messages;
+    int64_t due_us = lki_after_ms(lki_now_us(), WAITING_HEARTBEAT_MS);
+    line->heartbeat_us = earlier(line->heartbeat_us, due_us);
+    lki_keeper_wake_by(server->client, line->heartbeat_us);
+}
+
+int64_t lki_server_published_us(const lki_server *server) {
+    return server->messages.published_us;
 }
 
 static void take_or_leave(lki_line *line, int64_t now_us) {
@@ -335,21 +404,17 @@ static void take_or_leave(lki_line *line, int64_t now_us) {
         line->urgent = false;
 }
 
-static int64_t earlier(int64_t a_us, int64_t b_us) {
-    return a_us < b_us ? a_us : b_us;
-}
-
 static int64_t line_tend(lki_line *line, int64_t now_us) {
     lki_link *link = &line->link;
     break_if_silent(line, now_us);
     if (line->wanted && !lki_link_is_up(link) && !line->dialing && now_us >= line->next_dial_us)
         dial(line);
-    int64_t beat_us = send_heartbeat(line, now_us);
+    int64_t due_us = tend_messages(line, now_us);
     lki_link_flush(link);
     take_or_leave(line, now_us);
     if (!lki_link_is_up(link))
-        return line->wanted && !line->dialing ? line->next_dial_us : LKI_NEVER;
-    int64_t due_us = earlier(silent_us(line), beat_us);
+        return line->wanted && !line->dialing ? earlier(due_us, line->next_dial_us) : due_us;
+    due_us = earlier(due_us, silent_us(line));
     bool to_read = is_messages(line) || lki_link_has_requests(link);
     if (to_read && !link->kept)
         due_us = earlier(due_us, now_us + 2 * PATIENCE_US);
@@ -375,29 +440,4 @@ bool lki_server_lacks(lki_server *server, lki_script_id script) {
     bool lacks = server->script_missing[script];
     server->script_missing[script] = false;
     return lacks;
-}
-
-/* ------------------------------------------------------------------------------ its clock */
-
-void lki_server_heard(lki_server *server, int64_t sent_us, uint64_t server_us) {
-    server->clock_known = true;
-    server->clock_sent_us = sent_us;
-    server->clock_server_us = server_us;
-    lki_client_saw(server->client, server_us);
-}
-
-/*
- * The server's clock stood at clock_server_us after clock_sent_us on ours. The two may differ in
- * pace by 1%. A result in the future means that its clock was set forward: then all that is sure is
- * that the message came after the answer.
- */
-bool lki_server_earliest(const lki_server *server, uint64_t server_us, int64_t now_us,
-                         int64_t *out_us) {
-    if (!server->clock_known)
-        return false;
-    int64_t apart_us = (int64_t)server_us - (int64_t)server->clock_server_us;
-    int64_t bound_us =
-        server->clock_sent_us + (apart_us >= 0 ? apart_us / 100 * 99 : (apart_us - 98) / 99 * 100);
-    *out_us = bound_us > now_us ? server->clock_sent_us : bound_us;
-    return true;
 }

@@ -1,5 +1,5 @@
 /*
- * One server of a client: a line for commands, a line for messages, and what we know of its clock.
+ * One server of a client: a line for commands and a line for messages.
  * A line is a link that is connected again whenever it breaks, by a thread that lives as long as
  * the attempt, because looking up a name blocks and nothing else may wait for that.
  *
@@ -33,7 +33,9 @@ typedef struct {
     bool urgent;           /* somebody who does not drive wants what is to be read, now */
     lki_request heartbeat; /* of messages: a silent connection may be a dead one */
     bool heartbeat_on_way;
-    int64_t heartbeat_us;
+    int64_t heartbeat_us; /* the next one */
+    int64_t published_us; /* what comes from now on was published after this instant */
+    int64_t deaf_us;      /* when waiters are refreshed next, while messages do not come */
 } lki_line;
 
 struct lki_server {
@@ -41,11 +43,8 @@ struct lki_server {
     size_t index;
     lki_line commands, messages;
     bool script_missing[LKI_SCRIPTS]; /* the next of these goes with its text */
-    size_t async_waiting;             /* waiting operations that no caller waits for */
-    /* The last answer's server time, and when its request was sent; for grants by message. */
-    bool clock_known;
-    int64_t clock_sent_us;
-    uint64_t clock_server_us;
+    size_t waiting;                   /* operations in the server's queues */
+    size_t async_waiting;             /* those of them that no caller waits for */
 };
 
 lk_status lki_server_init(lki_server *, lk_client *, size_t index, lki_error *);
@@ -68,14 +67,15 @@ void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);
 bool lki_server_is_subscribed(const lki_server *);
 
-/* Every answer: sent_us of its request, and the server's time in it. */
-void lki_server_heard(lki_server *, int64_t sent_us, uint64_t server_us);
+/* The first operation waits in a queue of the server: from now on messages matter. */
+void lki_server_begins_to_wait(lki_server *);
 
 /*
- * The earliest instant of our clock at which the server's can have been server_us, which a message
- * told us just now. False: nothing is known.
+ * Messages that come now were published after this instant of our clock. It is when the last
+ * heartbeat that has its answer was sent: the server answers it behind all earlier messages. So
+ * nothing depends on the server's clock, which may have been stepped.
  */
-bool lki_server_earliest(const lki_server *, uint64_t server_us, int64_t now_us, int64_t *out_us);
+int64_t lki_server_published_us(const lki_server *);
 
 /*
  * Sends what was committed, and sees to it that somebody reads the answers at once; lets go of the

@@ -209,7 +209,7 @@ void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
     } else if (!is_settled) {
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
-            lki_server_heard(op->lock->server, request->sent_us, answer.server_us);
+            lki_client_saw(op->lock->client, answer.server_us);
         cancel_answered(op, &answer);
     }
     lki_operation_release(op);

@@ -26,8 +26,6 @@ static void renew_now(lk_lock *lock) {
 static void up(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
-    if (lock->unclaimed)
-        lock->renew_us = lock->waiter_us;
     if (lock->asked && lock->asked->state == LKI_UNSENT) {
         lock->asked->retry_us = 0;
         lki_operation_send(lock->asked);
@@ -62,6 +60,15 @@ static void subscribed(lk_lock *lock, const lki_error *error) {
     lki_lock_advance(lock);
 }
 
+static void refresh_waiter(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    int64_t now_us = lki_now_us();
+    if (!lock->waiting || lock->waiting->state != LKI_WAITING || lock->waiter_us <= now_us)
+        return;
+    lock->waiter_us = now_us;
+    lki_lock_plan(lock);
+}
+
 static void refused(lk_lock *lock, const lki_error *error) {
     lki_operation *op = lock->waiting;
     if (!op || op->state != LKI_SUBSCRIBING)
@@ -80,6 +87,10 @@ void lki_locks_down(lki_server *server) {
 
 void lki_locks_subscribed(lki_server *server) {
     visit_all(server, subscribed, NULL);
+}
+
+void lki_locks_refresh_waiters(lki_server *server) {
+    visit_all(server, refresh_waiter, NULL);
 }
 
 void lki_locks_refused(lki_server *server, const lki_error *error) {

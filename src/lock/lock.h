@@ -83,6 +83,7 @@ bool lki_lock_renewal_is_due(const lk_lock *, int64_t by_us);
 void lki_locks_up(lki_server *);
 void lki_locks_down(lki_server *);
 void lki_locks_subscribed(lki_server *);
+void lki_locks_refresh_waiters(lki_server *); /* now: a grant may have been published unheard */
 void lki_locks_refused(lki_server *, const lki_error *); /* the subscription is, for good */
 
 #endif

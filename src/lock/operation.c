@@ -54,10 +54,15 @@ static bool is_arrow(lki_state from, lki_state to) {
 void lki_operation_set(lki_operation *op, lki_state state) {
     assert(is_arrow(op->state, state));
     (void)is_arrow;
-    size_t *alone = &op->lock->server->async_waiting;
-    *alone -= is_waited_for_by_nobody(op);
+    lki_server *server = op->lock->server;
+    bool waited = op->state == LKI_WAITING, waits = state == LKI_WAITING;
+    server->async_waiting -= is_waited_for_by_nobody(op);
     op->state = state;
-    *alone += is_waited_for_by_nobody(op);
+    server->async_waiting += is_waited_for_by_nobody(op);
+    server->waiting += (size_t)waits;
+    server->waiting -= (size_t)waited;
+    if (waits && server->waiting == 1)
+        lki_server_begins_to_wait(server);
     if (op->caller) {
         op->caller->recheck = true;
         lki_caller_notify(op->caller);

@@ -54,6 +54,8 @@ struct lki_operation {
     lk_status leaving;       /* not LK_OK: it is to end with this, unless granted meanwhile */
     uint64_t request, fence; /* as they were sent */
     int64_t first_sent_us;   /* when the request went out under this number for the first time */
+    int64_t queued_us;       /* it was not granted before this instant; see lki_waiter_told */
+    bool asked_again;        /* under this number: an earlier try may have been granted, and over */
     int64_t lease_ms;        /* of a renewal by hand */
     int64_t deadline_us;     /* the caller's time */
     int64_t bound_us;        /* a blocking call returns by then, whatever the server does */

@@ -42,6 +42,7 @@ void lki_waiter_told(lk_lock *lock, uint64_t place, int64_t ms, int64_t sent_us)
         refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
     lock->waiter_us =
         unless_wanted_since(lock->waiter_us, sent_us, lki_after_ms(lki_now_us(), refresh_ms));
+    lock->waiting->queued_us = sent_us;
 }
 
 /* ------------------------------------------------------------------------------ answers */
@@ -178,7 +179,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
-        lki_server_heard(b->server, request->sent_us, whole.server_us);
+        lki_client_saw(b->server->client, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
         read_refusal(b, &whole);
     for (size_t i = 0; i < b->count; i++) {

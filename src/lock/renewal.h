@@ -11,8 +11,8 @@
 void lki_renewals_send(lki_server *, lk_lock *first, int64_t now_us);
 
 /*
- * A waiter's next renewal, after the server told its place and the ms to the next deadline, in the
- * answer to what was sent at sent_us.
+ * The server told the waiter's place and the ms to the next deadline, in the answer to what was
+ * sent at sent_us: sets its next renewal, and notes that it had not been granted by then.
  */
 void lki_waiter_told(lk_lock *, uint64_t place, int64_t ms, int64_t sent_us);
 

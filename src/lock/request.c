@@ -64,6 +64,8 @@ static void ask(lki_operation *op, int64_t now_us) {
     if (!op->request) {
         op->request = ++lock->last_request;
         op->first_sent_us = now_us;
+        op->queued_us = 0;
+        op->asked_again = false;
         if (op->kind == LKI_DO_ACQUIRE)
             op->fence = lock->fence; /* asked again, it means the same hold, or none */
     }
@@ -109,7 +111,7 @@ static void cut(lki_operation *op) {
         op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
         return; /* asking twice does no harm */
     }
-    op->in_doubt = true;
+    op->in_doubt = op->asked_again = true;
     if (op->kind == LKI_DO_ACQUIRE && op->leaving)
         lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
                              "the connection was lost before the server could say");
@@ -204,7 +206,7 @@ static void answered(lki_request *request, const redisReply *reply) {
             lki_operation_report(op, LK_INTERNAL, "the server's answer makes no sense");
             lki_operation_over(op);
         } else {
-            lki_server_heard(op->lock->server, request->sent_us, answer.server_us);
+            lki_client_saw(op->lock->client, answer.server_us);
             dispatch(op, &answer, reply);
         }
     }

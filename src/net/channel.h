@@ -9,9 +9,10 @@
 
 struct lki_channel {
     lki_transport *transport;
-    redisReader *reader; /* the driver's alone */
-    unsigned users;      /* threads that are in I/O, and the link itself */
-    int64_t answered_us; /* when a whole reply or push last came */
+    redisReader *reader;      /* the driver's alone */
+    unsigned users;           /* threads that are in I/O, and the link itself */
+    int64_t answered_us;      /* when a whole reply or push last came */
+    int64_t answered_sent_us; /* when the last request that has its answer was sent */
     bool broken;
     bool writing;       /* somebody writes: what is added meanwhile goes with it */
     bool keeper;        /* the keeper is the driver */

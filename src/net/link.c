@@ -197,6 +197,10 @@ int64_t lki_link_answered_us(const lki_link *link) {
     return link->channel ? link->channel->answered_us : 0;
 }
 
+int64_t lki_link_answered_sent_us(const lki_link *link) {
+    return link->channel ? link->channel->answered_sent_us : 0;
+}
+
 static bool is_push(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
            reply->element[0]->type == REDIS_REPLY_STRING &&
@@ -220,6 +224,7 @@ static void deliver(lki_link *link, const redisReply *reply) {
     channel->first = request->next;
     if (!channel->first)
         channel->last = NULL;
+    channel->answered_sent_us = request->sent_us;
     request->complete(request, reply);
 }
 

@@ -88,6 +88,8 @@ void lki_link_flush(lki_link *);
  */
 int64_t lki_link_silent_since_us(const lki_link *);
 int64_t lki_link_answered_us(const lki_link *); /* when a whole reply last came; 0: none yet */
+/* When the last request that has its answer was sent; 0: none yet. */
+int64_t lki_link_answered_sent_us(const lki_link *);
 bool lki_link_has_requests(const lki_link *);
 bool lki_link_has_output(const lki_link *); /* that was committed and not sent yet */
 

@@ -31,16 +31,18 @@ static void give_back_unknown(lk_lock *lock, const lki_message *message) {
         lki_undo(lock, LK_WRITE, message->fence);
 }
 
+static int64_t later(int64_t a_us, int64_t b_us) {
+    return a_us > b_us ? a_us : b_us;
+}
+
 /*
- * Since when it is ours: not before we asked, and not before the server's clock can have stood
- * where the message says.
+ * Since when it is ours, at the earliest. A number is granted once, so an answer `queued` means
+ * that it had not been granted; but a number that was asked again may have been granted, and have
+ * run out, before the server queued it anew.
  */
-static int64_t granted_from_us(lki_server *server, const lki_operation *op,
-                               const lki_message *message, int64_t now_us) {
-    int64_t from_us = op->first_sent_us, bound_us;
-    if (lki_server_earliest(server, message->server_us, now_us, &bound_us) && bound_us > from_us)
-        from_us = bound_us;
-    return from_us;
+static int64_t granted_from_us(const lki_server *server, const lki_operation *op) {
+    int64_t from_us = later(op->first_sent_us, lki_server_published_us(server));
+    return op->asked_again ? from_us : later(from_us, op->queued_us);
 }
 
 static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
@@ -54,7 +56,7 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
                          .ms = message->ms,
                          .flags = message->flags,
                          .server_us = message->server_us};
-    int64_t from_us = granted_from_us(lock->server, op, message, now_us);
+    int64_t from_us = granted_from_us(lock->server, op);
     bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US;
     /* While the last release of an earlier hold has no answer, this may be that hold or the next.
      */
