@@ -159,7 +159,8 @@ typedef struct {
  * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
  * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
  * does not have, rediss:// where its TLS module is not installed, a server older than 6.2, a node
- * of a cluster, or a sentinel · LK_NOMEM.
+ * of a cluster, or a sentinel · LK_NOMEM · LK_INTERNAL: the server refuses in words that latchkey
+ * does not know.
  *
  * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
  * one for callbacks when there is the first (or a log).
@@ -257,9 +258,10 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  *
  * LK_OK · LK_NOT_HELD: nothing of that kind to give back; nothing changed · LK_LOST: it was lost
  * before; this unlock counts, and after the last one the handle can be used again · LK_UNAVAILABLE,
- * LK_DENIED, or LK_INVALID if the server has something else under that name by now: it did not
- * answer in time, or refused; the hold is gone as far as the caller is concerned, and given back in
- * the background, or runs out · otherwise LK_INVALID, LK_NOMEM: nothing changed · LK_INTERNAL.
+ * LK_DENIED, LK_UNSUPPORTED, or LK_INVALID if the server has something else under that name by now:
+ * it did not answer in time, or refused; the hold is gone as far as the caller is concerned, and
+ * given back in the background, or runs out · LK_CANCELED: lk_close() meanwhile; the hold is gone,
+ * given back or left to run out · otherwise LK_INVALID, LK_NOMEM: nothing changed · LK_INTERNAL.
  *
  * Block for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
  * unless lost.
@@ -273,7 +275,8 @@ LK_API lk_status lk_wrunlock(lk_lock *);
  *
  * LK_OK · LK_NOT_HELD: no write hold · LK_LOST: it was lost; the hold still wants its lk_wrunlock()
  * · LK_UNAVAILABLE: no answer in time: the hold counts as a read from now on, and the server is
- * told in the background · LK_DENIED · LK_INVALID · LK_NOMEM · LK_INTERNAL. Blocks for a round
+ * told in the background · LK_CANCELED: lk_close() meanwhile; the hold is gone, given back or left
+ * to run out · LK_DENIED · LK_UNSUPPORTED · LK_INVALID · LK_NOMEM · LK_INTERNAL. Blocks for a round
  * trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_downgrade(lk_lock *);
@@ -283,9 +286,10 @@ LK_API lk_status lk_downgrade(lk_lock *);
  * than it had.
  *
  * LK_OK · LK_NOT_HELD · LK_LOST: the server says it is gone, or it ran out · LK_UNAVAILABLE: not
- * known whether it was renewed; lk_remaining_ms() says what is sure · LK_DENIED · LK_INVALID:
- * lease_ms · LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most. Refused
- * (LK_INVALID) inside a callback.
+ * known whether it was renewed; lk_remaining_ms() says what is sure · LK_CANCELED: lk_lock_free()
+ * or lk_close() meanwhile; the hold is gone, given back or left to run out · LK_DENIED ·
+ * LK_UNSUPPORTED · LK_INVALID: lease_ms · LK_NOMEM · LK_INTERNAL. Blocks for a round trip,
+ * command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_renew(lk_lock *, int64_t lease_ms);
 
@@ -393,9 +397,9 @@ typedef struct {
  * What is known of a lock: who holds it, who waits. A lock that nobody uses is LK_OK with nobody in
  * it. *out is yours, free it with lk_info_free(), which takes NULL.
  *
- * LK_OK · LK_INVALID: the name, or its key holds something else · LK_UNAVAILABLE · LK_DENIED ·
- * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most.
- * Refused (LK_INVALID) inside a callback.
+ * LK_OK · LK_INVALID: the name, or its key holds something else · LK_UNAVAILABLE · LK_CANCELED:
+ * lk_close() meanwhile · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round
+ * trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
  */
 LK_API lk_status lk_inspect(lk_client *, const char *name, lk_info **out);
 LK_API void lk_info_free(lk_info *);
@@ -411,9 +415,10 @@ typedef bool lk_list_fn(const char *name, void *arg);
  * something else is told of too: lk_inspect() says LK_INVALID to it. The server is walked in small
  * steps (SCAN), and is never stopped.
  *
- * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL.
- * Blocks for as many round trips as it takes, command_timeout_ms at most for each. Refused
- * (LK_INVALID) inside a callback.
+ * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_CANCELED: lk_close() meanwhile · LK_DENIED ·
+ * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. A call that fails has not called `each`. Blocks for as
+ * many round trips as it takes, command_timeout_ms at most for each. Refused (LK_INVALID) inside a
+ * callback.
  */
 LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, void *arg);
 
@@ -424,8 +429,9 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
  * Those who wait are granted. A writer that goes so leaves the lock abandoned. Waiters stay.
  *
  * LK_OK · LK_NOT_HELD: no such holder · LK_INVALID · LK_UNAVAILABLE: not known whether it happened
- * · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round trip,
- * command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
+ * · LK_CANCELED: lk_close() meanwhile; nothing was taken away · LK_DENIED · LK_UNSUPPORTED ·
+ * LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most. Refused (LK_INVALID)
+ * inside a callback.
  */
 LK_API lk_status lk_force_release(lk_client *, const char *name, const char *owner);
 
