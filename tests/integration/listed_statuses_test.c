@@ -1,0 +1,212 @@
+/*
+ * The check that all programs of this folder have around their calls: it reads the statuses of each
+ * function from the header, is around every function, and notices a status that is not listed.
+ */
+#include "checked_calls.h"
+#include "latchkey.h"
+#include "listed_statuses.h"
+#include "lk_status_functions.h"
+#include "world.h"
+
+#include <sys/resource.h>
+
+#define BIT(status) (1U << (status))
+
+static unsigned statuses_of(const listed_functions *functions, const char *name) {
+    for (size_t i = 0; i < functions->count; i++)
+        if (strcmp(functions->functions[i].name, name) == 0)
+            return functions->functions[i].statuses;
+    fail_msg("%s was not found", name);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------ the parser */
+
+static void the_lists_are_those_of_the_header(void **state) {
+    (void)state;
+    const listed_functions *all = listed_functions_of_header();
+    assert_int_equal(statuses_of(all, "lk_cancel"), BIT(LK_OK) | BIT(LK_INVALID));
+    assert_int_equal(statuses_of(all, "lk_lock_new"), BIT(LK_OK) | BIT(LK_INVALID) | BIT(LK_NOMEM));
+    assert_int_equal(statuses_of(all, "lk_release_async"),
+                     BIT(LK_OK) | BIT(LK_INVALID) | BIT(LK_NOMEM));
+    assert_int_equal(statuses_of(all, "lk_local_status"), BIT(LK_OK) | BIT(LK_DENIED) |
+                                                              BIT(LK_INVALID) |
+                                                              BIT(LK_UNAVAILABLE) | BIT(LK_NOMEM));
+    assert_false(statuses_of(all, "lk_wrunlock") & (BIT(LK_BUSY) | BIT(LK_TIMEOUT)));
+}
+
+static void every_function_lists_success(void **state) {
+    (void)state;
+    const listed_functions *all = listed_functions_of_header();
+    for (size_t i = 0; i < all->count; i++)
+        if (!(all->functions[i].statuses & BIT(LK_OK)))
+            fail_msg("%s does not list LK_OK", all->functions[i].name);
+}
+
+static void declarations_after_one_comment_share_its_list(void **state) {
+    (void)state;
+    listed_functions found;
+    listed_functions_read(&found, "/* LK_OK · LK_BUSY. */\n"
+                                  "LK_API lk_status lk_one(lk_lock *);\n"
+                                  "LK_API lk_status\n"
+                                  "lk_two(lk_lock *, lk_mode,\n"
+                                  "       void *arg);\n"
+                                  "LK_API void lk_three(lk_lock *);\n"
+                                  "LK_API lk_status lk_four(void);\n");
+    assert_int_equal(found.count, 3);
+    for (size_t i = 0; i < found.count; i++)
+        assert_int_equal(found.functions[i].statuses, BIT(LK_OK) | BIT(LK_BUSY));
+    assert_string_equal(found.functions[1].name, "lk_two");
+}
+
+static void a_comment_about_something_else_is_nobodys_list(void **state) {
+    (void)state;
+    listed_functions found;
+    listed_functions_read(&found, "typedef int lk_number; /* LK_OK · LK_BUSY */\n"
+                                  "LK_API lk_status lk_one(void);\n"
+                                  "/* LK_OK · LK_LOST */\n"
+                                  "typedef void lk_some_fn(void);\n"
+                                  "LK_API lk_status lk_two(void);\n");
+    assert_int_equal(statuses_of(&found, "lk_one"), 0);
+    assert_int_equal(statuses_of(&found, "lk_two"), 0);
+}
+
+static void only_names_of_statuses_count_and_only_from_success_on(void **state) {
+    (void)state;
+    listed_functions found;
+    listed_functions_read(&found, "#define LK_API\n"
+                                  "/* Calls that wait return LK_CANCELED, as LK_OK is not true.\n"
+                                  " *\n"
+                                  " * LK_OK: LK_READ, or LK_FAIR · LK_LOST: gone · LK_NOMEMORY.\n"
+                                  " * LK_BUSY_NOT. Refused (LK_INVALID) inside a callback. */\n"
+                                  "LK_API lk_status lk_one(void);\n");
+    assert_int_equal(found.count, 1);
+    assert_int_equal(statuses_of(&found, "lk_one"), BIT(LK_OK) | BIT(LK_LOST) | BIT(LK_INVALID));
+}
+
+/* ------------------------------------------------------------------------------ the wrappers */
+
+#define CALLED_AS(function) {#function, (void (*)(void))function},
+
+static void every_function_of_the_header_is_checked(void **state) {
+    (void)state;
+    const listed_functions *all = listed_functions_of_header();
+    const checked_call called[] = {LK_STATUS_FUNCTIONS(CALLED_AS)};
+    assert_int_equal(checked_call_count, all->count);
+    for (size_t i = 0; i < checked_call_count; i++) {
+        assert_string_equal(checked_calls[i].name, all->functions[i].name);
+        if (called[i].wrapper != checked_calls[i].wrapper)
+            fail_msg("%s is called without its wrapper", called[i].name);
+    }
+}
+
+/* ------------------------------------------------------------------------------ the check */
+
+typedef struct {
+    int status; /* as waitpid() has it */
+    char said[1024];
+} ending;
+
+/* Runs the check in a child. */
+static ending check_in_a_child(const char *what, const char *as, lk_status status) {
+    ending end = {0};
+    int out[2];
+    assert_int_equal(pipe(out), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL); /* the server is the parent's to stop */
+        dup2(out[1], STDERR_FILENO);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        _exit(listed_status_check(what, as, status) == status ? 0 : 1);
+    }
+    close(out[1]);
+    for (ssize_t length, all = 0;
+         (length = read(out[0], end.said + all, sizeof end.said - 1 - (size_t)all)) > 0;)
+        all += length;
+    close(out[0]);
+    assert_int_equal(waitpid(child, &end.status, 0), child);
+    return end;
+}
+
+static void assert_noticed(const char *what, const char *as, lk_status status, const char *name) {
+    ending end = check_in_a_child(what, as, status);
+    if (!WIFSIGNALED(end.status) || WTERMSIG(end.status) != SIGABRT)
+        fail_msg("%s: %s was not noticed", what, name);
+    assert_says(end.said, what);
+    assert_says(end.said, as);
+    assert_says(end.said, name);
+    assert_says(end.said, lk_last_error());
+}
+
+static void a_status_that_is_not_listed_ends_the_program(void **state) {
+    (void)state;
+    lk_lock *lock = NULL;
+    assert_status(lk_wrlock(lock), LK_INVALID); /* leaves a sentence that must be shown */
+    assert_true(*lk_last_error());
+    assert_noticed("lk_cancel", "lk_cancel", LK_CANCELED, "LK_CANCELED");
+    assert_noticed("lk_wrunlock", "lk_wrunlock", LK_BUSY, "LK_BUSY");
+    assert_noticed("a callback", "lk_wrunlock", LK_TIMEOUT, "LK_TIMEOUT");
+    assert_noticed("lk_wrlock", "lk_wrlock", (lk_status)(LK_INTERNAL + 1), "no status");
+    assert_noticed("lk_wrlock", "lk_wrlock", (lk_status)-1, "no status");
+    assert_noticed("lk_unknown", "lk_unknown", LK_OK, "LK_OK");
+}
+
+static void a_status_that_is_listed_passes(void **state) {
+    (void)state;
+    assert_int_equal(check_in_a_child("lk_cancel", "lk_cancel", LK_INVALID).status, 0);
+    assert_int_equal(check_in_a_child("lk_timedrdlock", "lk_timedrdlock", LK_TIMEOUT).status, 0);
+    assert_int_equal(check_in_a_child("a callback", "lk_wrlock", LK_CANCELED).status, 0);
+}
+
+/* ------------------------------------------------------------------------------ callbacks */
+
+typedef struct {
+    lk_lock *lock;
+    lk_status status;
+    char said[512];
+    atomic_int count;
+} told;
+
+static void be_told(lk_lock *lock, lk_status status, void *arg) {
+    told *self = arg;
+    self->lock = lock;
+    self->status = status;
+    snprintf(self->said, sizeof self->said, "%s", lk_last_error());
+    atomic_fetch_add(&self->count, 1);
+}
+
+static void a_callback_is_told_what_it_is_told_without_the_check(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "l:held"), handle_of(client, "l:held")};
+    told taken = {0}, given = {0};
+    assert_ok(lk_wrlock(locks[0]));
+    assert_ok(lk_acquire_async(locks[1], LK_WRITE, 0, be_told, &taken));
+    assert_ok(lk_release_async(locks[1], LK_READ, be_told, &given));
+    assert_eventually(atomic_load(&taken.count) == 1 && atomic_load(&given.count) == 1);
+    assert_ptr_equal(taken.lock, locks[1]);
+    assert_int_equal(taken.status, LK_BUSY);
+    assert_says(taken.said, lk_status_text(LK_BUSY));
+    assert_int_equal(given.status, LK_NOT_HELD);
+    assert_says(given.said, "no read hold");
+    assert_ok(lk_release_async(locks[0], LK_WRITE, NULL, NULL));
+    assert_eventually(world_key_count() == 0);
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lists_are_those_of_the_header),
+        cmocka_unit_test(every_function_lists_success),
+        cmocka_unit_test(declarations_after_one_comment_share_its_list),
+        cmocka_unit_test(a_comment_about_something_else_is_nobodys_list),
+        cmocka_unit_test(only_names_of_statuses_count_and_only_from_success_on),
+        cmocka_unit_test(every_function_of_the_header_is_checked),
+        cmocka_unit_test(a_status_that_is_not_listed_ends_the_program),
+        cmocka_unit_test(a_status_that_is_listed_passes),
+        world_test(a_callback_is_told_what_it_is_told_without_the_check),
+    };
+    return world_main(argc, argv, tests);
+}
