@@ -168,11 +168,11 @@ static void give_everything_back(lk_client *client) {
         lki_server_push(&client->servers[i]);
     }
     struct timespec end = monotonic_after_ms(client->settings.command_timeout_ms);
-    size_t over = client->operations_over;
+    size_t settled = client->settled;
     while (client->operations || is_anything_held(client)) {
-        if (client->operations_over != over) /* it goes on */
+        if (client->settled != settled) /* it goes on */
             end = monotonic_after_ms(client->settings.command_timeout_ms);
-        over = client->operations_over;
+        settled = client->settled;
         if (pthread_cond_timedwait(&client->ended, &client->monitor, &end) != 0)
             break;
     }

@@ -36,10 +36,10 @@ struct lk_client {
     lki_timers timers;
     lki_keeper keeper;
     lki_callbacks callbacks;
-    pthread_cond_t ended;   /* a callback, a call or an operation has come to its end */
-    size_t operations;      /* of handles, that are not over */
-    size_t operations_over; /* how many there were that are */
-    size_t calls;           /* of the client itself, in progress */
+    pthread_cond_t ended; /* a callback, a call or an operation has come to its end */
+    size_t operations;    /* of handles, that are not over */
+    size_t settled;       /* how many operations an answer of the server has brought to an end */
+    size_t calls;         /* of the client itself, in progress */
 };
 
 lk_status lki_client_open(const char *url, const lk_client_options *, lk_client **out, lki_error *);

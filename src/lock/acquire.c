@@ -211,6 +211,7 @@ void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
             lki_client_saw(op->lock->client, answer.server_us);
         cancel_answered(op, &answer);
+        op->lock->client->settled += op->state == LKI_OVER;
     }
     lki_operation_release(op);
 }

@@ -113,7 +113,6 @@ void lki_operation_over(lki_operation *op) {
         lock->waiting = NULL;
     lki_operation_set(op, LKI_OVER);
     lock->client->operations--;
-    lock->client->operations_over++;
     if (lock->client->closing)
         pthread_cond_broadcast(&lock->client->ended);
     lki_lock_advance(lock);

@@ -208,6 +208,7 @@ static void answered(lki_request *request, const redisReply *reply) {
         } else {
             lki_client_saw(op->lock->client, answer.server_us);
             dispatch(op, &answer, reply);
+            op->lock->client->settled += op->state == LKI_OVER;
         }
     }
     lki_operation_release(op);

@@ -212,6 +212,42 @@ static void closing_does_not_hang_on_a_server_that_is_silent(void **state) {
     }
 }
 
+static atomic_bool is_continued;
+
+static void *continue_server_later(void *wait_ms) {
+    pause_ms(*(const int64_t *)wait_ms);
+    atomic_store(&is_continued, true);
+    kill(test_server_pid(world_server), SIGCONT);
+    return NULL;
+}
+
+static void *renew_lock(void *lock) {
+    lk_renew(lock, 0);
+    return NULL;
+}
+
+/* An operation that gives up is no sign that the server answers. */
+static void closing_takes_no_longer_when_a_call_times_out_meanwhile(void **state) {
+    (void)state;
+    enum { TIMEOUT_MS = 1500 };
+    int64_t silence_ms = 2 * TIMEOUT_MS - TIMEOUT_MS / 5;
+    lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = TIMEOUT_MS});
+    lk_lock *locks[] = {handle_of(client, "c:renewed"), handle_of(client, "c:held")};
+    assert_ok(lk_wrlock(locks[0]));
+    assert_ok(lk_wrlock(locks[1]));
+    atomic_store(&is_continued, false);
+    kill(test_server_pid(world_server), SIGSTOP);
+    pthread_t renewing = thread_start(renew_lock, locks[0]);
+    pause_ms(TIMEOUT_MS / 5); /* so that it times out in the midst of the close */
+    pthread_t continuing = thread_start(continue_server_later, &silence_ms);
+    lk_close(client);
+    bool was_too_long = atomic_load(&is_continued);
+    thread_join(continuing);
+    thread_join(renewing);
+    free_handles(locks, 2);
+    assert_false(was_too_long);
+}
+
 /* ------------------------------------------------------------------------------ beside lk_list */
 
 typedef struct {
@@ -410,6 +446,7 @@ int main(int argc, char **argv) {
         world_test(closing_does_not_tell_of_a_loss),
         world_test(closing_gives_back_a_hold_however_deep_it_nests),
         world_test(closing_does_not_hang_on_a_server_that_is_silent),
+        world_test(closing_takes_no_longer_when_a_call_times_out_meanwhile),
         world_test(freeing_a_handle_gives_back_what_it_holds),
         world_test(a_listing_is_one_call_to_whoever_closes),
         world_test(a_thread_that_is_canceled_ends_when_its_call_has_returned),
