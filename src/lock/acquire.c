@@ -33,8 +33,6 @@ bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
 /* Nobody is there to have it. Without memory for that now, the cancel finds it granted once more.
  */
 static void take_back(lki_operation *op, uint64_t fence) {
-    if (fence > op->lock->last_fence)
-        op->lock->last_fence = fence; /* a message of it that comes late is no news */
     if (lki_undo(op->lock, op->mode, fence)) {
         lki_operation_over(op);
         return;

@@ -67,6 +67,32 @@ static void a_waiter_without_a_connection_for_messages_takes_its_turn(void **sta
     proxy_refuse(net, false);
 }
 
+/*
+ * Messages are late, and so are the answers to heartbeats: what comes behind such an answer may have
+ * been published at any time since the heartbeat was sent. The hold cannot be claimed, and is never
+ * believed in when the next one has it.
+ */
+static void a_late_message_is_not_believed_too_long(void **state) {
+    (void)state;
+    enum { LATE_MS = 190, ROUNDS = 5 };
+    proxy_delay(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT, LATE_MS);
+    for (int round = 0; round < ROUNDS; round++) {
+        wait_in_line();
+        nap_ms(CLAIM_MS + round * LATE_MS / 2);
+        proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
+        assert_status(lk_wrunlock(holder), LK_OK);
+        eventually(atomic_load(&next_waiting.over));
+        assert_false(lk_valid(lock) && lk_valid(next));
+        proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
+        assert_call(&next_waiting, LK_OK);
+        assert_status(lk_wrunlock(next), LK_OK);
+        if (end_call(&waiting) == LK_OK)
+            lk_wrunlock(lock);
+        lk_lock_free(next);
+    }
+    proxy_delay(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT, 0);
+}
+
 /* Long before command_timeout_ms: the server answers commands meanwhile. */
 static void a_dead_connection_for_messages_is_replaced_while_somebody_waits(void **state) {
     (void)state;
@@ -101,6 +127,7 @@ int main(void) {
         TEST(a_waiter_whose_messages_are_cut_off_takes_its_turn),
         TEST(a_waiter_whose_messages_do_not_come_takes_its_turn),
         TEST(a_waiter_without_a_connection_for_messages_takes_its_turn),
+        TEST(a_late_message_is_not_believed_too_long),
         cmocka_unit_test_setup_teardown(
             a_dead_connection_for_messages_is_replaced_while_somebody_waits, setup_long, teardown),
         TEST_HASTY(a_dead_connection_for_messages_is_replaced_while_nobody_waits),
