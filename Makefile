@@ -1,5 +1,6 @@
 # The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS; PREFIX
-# and DESTDIR for install.
+# and DESTDIR for install and uninstall. The tests are built in BUILD, with assertions and -Werror;
+# what is installed is built in BUILD-release, without either.
 BUILD ?= build
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
@@ -11,33 +12,36 @@ compiler := -DCMAKE_C_COMPILER=$(CC)
 endif
 
 configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
+for_tests = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLATCHKEY_BUILD_TESTS=ON -DLATCHKEY_WERROR=ON
+for_release = -DCMAKE_BUILD_TYPE=Release "-DCMAKE_INSTALL_PREFIX=$(PREFIX)"
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo install test test-asan test-tsan bench bench-quick bench-parts bench-build fuzz format clean help packages
+.PHONY: all demo install uninstall test test-asan test-tsan bench bench-quick bench-parts bench-build fuzz format clean help packages
 
-all: ## build into build/
-	$(call build,$(BUILD),)
+all: ## build the library, the command and their pages into build-release/
+	$(call build,$(BUILD)-release,$(for_release))
 
 demo: packages ## install missing packages, build, and watch the lock at work
-	@$(call build,$(BUILD),) --target demo_program
-	@tests/support/with-local-server $(BUILD)/demo/latchkey-demo
+	@$(call build,$(BUILD)-release,$(for_release)) --target demo_program
+	@tests/support/with-local-server $(BUILD)-release/demo/latchkey-demo
 
-install: ## install the library, the command and their pages into PREFIX (/usr/local), below DESTDIR
-	$(call build,$(BUILD),)
-	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
-	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig
+install: all ## install the library, the command and their pages into PREFIX (/usr/local), below DESTDIR
+	@scripts/install-tree install $(BUILD)-release "$(PREFIX)" "$(DESTDIR)"
+
+uninstall: ## remove what `make install` with the same PREFIX and DESTDIR installed
+	@scripts/install-tree uninstall $(BUILD)-release "$(PREFIX)" "$(DESTDIR)"
 
 test: packages ## install missing packages, build, run all tests
-	$(call build,$(BUILD),)
+	$(call build,$(BUILD),$(for_tests))
 	$(call check,$(BUILD))
 
 test-asan: packages ## the same under the address and undefined behaviour sanitizers
-	$(call build,$(BUILD)-asan,-DLATCHKEY_SANITIZE=address)
+	$(call build,$(BUILD)-asan,$(for_tests) -DLATCHKEY_SANITIZE=address)
 	$(call check,$(BUILD)-asan)
 
 test-tsan: packages ## the same under the thread sanitizer
-	$(call build,$(BUILD)-tsan,-DLATCHKEY_SANITIZE=thread)
+	$(call build,$(BUILD)-tsan,$(for_tests) -DLATCHKEY_SANITIZE=thread)
 	$(call check,$(BUILD)-tsan)
 
 bench: bench-build ## latchkey beside its peers, on one server (half an hour); see bench/README.md
@@ -52,11 +56,11 @@ bench-parts: bench-build ## the library, the scripts, the core and the command a
 
 bench-build: packages
 	@scripts/install-packages bench/packages
-	$(call build,$(BUILD)-bench,-DCMAKE_BUILD_TYPE=Release)
+	$(call build,$(BUILD)-bench,-DCMAKE_BUILD_TYPE=Release -DLATCHKEY_BUILD_TESTS=ON)
 
 fuzz: packages ## fuzz for FUZZ_SECONDS (300) each
-	cmake -S . -B $(BUILD)-fuzz -G Ninja -DCMAKE_C_COMPILER=clang -DLATCHKEY_SANITIZE=address \
-	    -DLATCHKEY_LIBFUZZER=ON -DLATCHKEY_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
+	cmake -S . -B $(BUILD)-fuzz -G Ninja -DCMAKE_C_COMPILER=clang $(for_tests) \
+	    -DLATCHKEY_SANITIZE=address -DLATCHKEY_LIBFUZZER=ON -DLATCHKEY_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
 	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz
 
 format: ## lay out the C sources with clang-format
