@@ -73,7 +73,7 @@ test_pages_have_the_options_that_help_prints() {
 
 test_pages_are_written_without_faults() {
     local page
-    for page in "$pages"/*.[137]; do
+    for page in "$pages"/*.[1-8]; do
         check mandoc -T lint -W warning "$page"
         check mandoc -T utf8 "$page" >rendered
         check [ -s rendered ]
@@ -82,7 +82,7 @@ test_pages_are_written_without_faults() {
 
 test_pages_refer_to_pages_that_exist() {
     local name number
-    sed -nE 's/^.*Xr ((lib)?latchkey[a-z-]*) ([137]).*/\1 \3/p' "$pages"/*.[137] | sort -u >named
+    sed -nE 's/^.*Xr ((lib)?latchkey[a-z.-]*) ([1-8]).*/\1 \3/p' "$pages"/*.[1-8] | sort -u >named
     check [ -s named ]
     while read -r name number; do
         check [ -f "$pages/$name.$number" ]
@@ -128,12 +128,16 @@ test_environment_variables_of_the_code_are_in_latchkey_1() {
     done <variables
 }
 
-test_the_page_of_the_library_has_each_function_and_each_status() {
+test_the_page_of_the_library_has_each_function_type_and_status() {
     local header=$source_folder/include/latchkey.h
-    grep '^LK_API' "$header" | grep -oE '\blk_[a-z_]+\(' | tr -d '(' | sort -u >functions
+    grep '^LK_API' "$header" | grep -oE '\blk_[a-z0-9_]+\(' | tr -d '(' | sort -u >functions
     check [ -s functions ]
-    grep -E '^\.It Fn' "$pages/liblatchkey.3" | grep -oE 'lk_[a-z_]+' | sort -u >in_page
+    grep -E '^\.It Fn' "$pages/liblatchkey.3" | grep -oE 'lk_[a-z0-9_]+' | sort -u >in_page
     expect_same "functions" functions in_page
+    sed -nE 's/^(typedef .*|\}) \**(lk_[a-z0-9_]+)(\(.*|;.*)/\2/p' "$header" | sort -u >types
+    check [ -s types ]
+    sed -nE 's/^\.It Vt (lk_[a-z0-9_]+)$/\1/p' "$pages/liblatchkey.3" | sort -u >in_page
+    expect_same "types" types in_page
     sed -nE 's/^ *X\((LK_[A-Z_]+),.*/\1/p' "$header" >statuses
     sed -nE 's/^\.It Dv (LK_[A-Z_]+)$/\1/p' "$pages/liblatchkey.3" >in_page
     expect_same "statuses" statuses in_page
