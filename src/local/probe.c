@@ -82,7 +82,7 @@ static lk_status exchange(int fd, const char *request, const lki_patience *patie
     if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size)
         return LK_OK;
     while (length < LINE_MOST - 1 && !memchr(line, '\n', length)) {
-        bool ready;
+        bool ready = false;
         lk_status status = wait_for(fd, patience->deadline_us, patience->stop_fd, &ready, error);
         if (status != LK_OK)
             return status;
