@@ -48,10 +48,12 @@ function argument(text) {
     return "\"" text "\""
 }
 
-# Text lines: no longer than 80, a new one for each sentence.
+# Text lines: no longer than 80, a new one for each sentence. Names are not hyphenated.
 function filled(text,    words, count, i, line, out) {
     count = split(marked(squeezed(text)), words, " ")
     for (i = 1; i <= count; i++) {
+        if (words[i] ~ /_|\\fB/)
+            words[i] = "\\%" words[i]
         if (line != "" && (ends_sentence(words[i - 1], words[i]) || \
                            length(line) + length(words[i]) >= 80)) {
             out = out text_line(line)
