@@ -85,7 +85,15 @@ LK_API const char *lk_status_text(lk_status);
  */
 LK_API const char *lk_last_error(void);
 
-/* "0.1.0": the version of the library that runs. Needs no freeing. */
+/* The version of this header, to compare in #if: LK_VERSION_NUMBER is 10203 for 1.2.3. */
+#define LK_VERSION_MAJOR 0
+#define LK_VERSION_MINOR 1
+#define LK_VERSION_PATCH 0
+#define LK_VERSION_NUMBER (LK_VERSION_MAJOR * 10000 + LK_VERSION_MINOR * 100 + LK_VERSION_PATCH)
+#define LK_VERSION_STRING "0.1.0"
+
+/* "0.1.0": the version of the library that runs. LK_VERSION_STRING is the version that a program was
+ * compiled with. Needs no freeing. */
 LK_API const char *lk_version(void);
 
 /* ------------------------------------------------------------------------------------------------
@@ -270,6 +278,19 @@ LK_API lk_status lk_rdunlock(lk_lock *);
 LK_API lk_status lk_wrunlock(lk_lock *);
 
 /*
+ * Gives back the hold that this handle took last, read or write, as pthread_rwlock_unlock() does. An
+ * async acquire takes its hold when it is granted. lk_rdunlock() and lk_wrunlock() give back the
+ * last hold of their kind, and lk_downgrade() turns the last write into a read in its place.
+ *
+ * LK_OK · LK_NOT_HELD: nothing is held; nothing changed · LK_LOST, LK_UNAVAILABLE, LK_DENIED,
+ * LK_UNSUPPORTED, LK_CANCELED, LK_INVALID, LK_NOMEM, LK_INTERNAL: as lk_wrunlock().
+ *
+ * Blocks for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
+ * unless lost.
+ */
+LK_API lk_status lk_unlock(lk_lock *);
+
+/*
  * Turns one write hold into a read hold, at one instant: nobody writes in between, and readers who
  * wait may come in.
  *
@@ -310,6 +331,14 @@ LK_API bool lk_valid(const lk_lock *);
 /* For how long it surely will, without further renewal; 0 when it does not, and for NULL. Never
  * blocks. */
 LK_API int64_t lk_remaining_ms(const lk_lock *);
+
+/*
+ * How many read holds and how many write holds the handle has: how often it is to be unlocked. A lost
+ * hold counts until it is unlocked; a hold that is being given back counts until that is done. 0
+ * after lk_close(), in a child of fork(), and for NULL. Never block.
+ */
+LK_API unsigned lk_reads(const lk_lock *);
+LK_API unsigned lk_writes(const lk_lock *);
 
 /*
  * The fencing token of the hold. That of a write is above every earlier token of this lock; that of

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "lock/operation.h"
 
+#include <assert.h>
+
 enum { MARGIN_US = 2000, RENEWALS_IN_A_LEASE = 3, CLAIM_MS = 100, CLAIMS_IN_TIME = 4 };
 
 int64_t lki_lease_end_us(int64_t from_us, int64_t ms) {
@@ -51,6 +53,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
         lock->writes++;
     else
         lock->reads++;
+    lki_order_push(&lock->order, mode);
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
@@ -87,11 +90,20 @@ void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
     if (!*count)
         return; /* it was given up before the server answered */
     --*count;
+    lki_order_remove(&lock->order, mode);
+    assert(lock->order.count == lock->reads + lock->writes);
     if (!lock->reads && !lock->writes) {
         end_hold(lock);
         lock->lost = lock->abandoned = false;
         lock->first_fence = lock->fence = 0;
     }
+    lki_lock_plan(lock);
+}
+
+void lki_hold_turned(lk_lock *lock) {
+    lock->reads++;
+    lock->writes--;
+    lki_order_turn(&lock->order);
     lki_lock_plan(lock);
 }
 

@@ -61,6 +61,10 @@ lk_status __wrap_lk_wrunlock(lk_lock *lock) {
     return CHECK(lk_wrunlock, lock);
 }
 
+lk_status __wrap_lk_unlock(lk_lock *lock) {
+    return CHECK(lk_unlock, lock);
+}
+
 lk_status __wrap_lk_downgrade(lk_lock *lock) {
     return CHECK(lk_downgrade, lock);
 }
