@@ -118,7 +118,7 @@ typedef enum {
 
 typedef enum { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARNING, LK_LOG_ERROR } lk_log_level;
 
-/* A line without a line feed. On the client's callback thread; see lk_done_fn. */
+/* A line without a line feed. Called as lk_done_fn is. */
 typedef void lk_log_fn(lk_log_level, const char *line, void *arg);
 
 typedef struct {
@@ -139,7 +139,8 @@ typedef struct {
         *tls_server_name; /* the name that the server's certificate must have; the URL's host */
     lk_log_fn *log;       /* NULL: nothing is logged */
     void *log_arg;
-    void *reserved[8]; /* zero */
+    bool dispatch;     /* callbacks wait for lk_dispatch(); there is no thread for them; false */
+    void *reserved[7]; /* zero */
 } lk_client_options;
 
 /*
@@ -171,7 +172,7 @@ typedef struct {
  * does not know.
  *
  * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
- * one for callbacks when there is the first (or a log).
+ * without `dispatch` one for callbacks when there is the first (or a log).
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 
@@ -181,6 +182,7 @@ LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_c
  * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
  * fine.
  *
+ * With `dispatch` this thread runs the callbacks that are left, and waits if another thread runs some.
  * Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at most
  * while the server does not answer; what could not be given back then runs out with its lease.
  * Refused (and logged) inside a callback. After fork() in the child it only closes descriptors.
@@ -192,7 +194,7 @@ LK_API void lk_close(lk_client *);
 
 /*
  * The handle's hold was lost: it ran out unrenewed, the server says it is gone, or somebody forced
- * it. Called once for each loss, on the client's callback thread, as lk_done_fn.
+ * it. Called once for each loss, as lk_done_fn is.
  */
 typedef void lk_lost_fn(lk_lock *, void *arg);
 
@@ -223,7 +225,8 @@ LK_API lk_status lk_lock_new(lk_client *, const char *name, const lk_lock_option
  * Frees a handle. What it holds is given back, without waiting for the server's answer. Calls that
  * still wait on it return LK_CANCELED, callbacks of its operations that have not been called yet
  * are called before this returns (unless this is called in a callback: then after it), on_lost is
- * not called any more. NULL is fine.
+ * not called any more. With `dispatch` this thread runs those callbacks, and no other handle's; it
+ * waits if another thread runs callbacks of the client. NULL is fine.
  */
 LK_API void lk_lock_free(lk_lock *);
 
@@ -367,10 +370,10 @@ LK_API const char *lk_owner(const lk_lock *);
  * async */
 
 /*
- * The operation is over, with this status. Called exactly once, on the client's callback thread,
- * where all callbacks of a client run, one after the other, without any lock of the library's: it
- * may take its time, and use every call here but lk_close() and those that block. It may free the
- * handle.
+ * The operation is over, with this status. Called exactly once, on the client's callback thread, or
+ * with `dispatch` on the thread that calls lk_dispatch(). All callbacks of a client run one after
+ * the other, without any lock of the library's: a callback may take its time, and use every call
+ * here but lk_close(), lk_dispatch() and those that block. It may free the handle.
  */
 typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
 
@@ -382,6 +385,30 @@ typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
  */
 LK_API lk_status lk_acquire_async(lk_lock *, lk_mode, int64_t wait_ms, lk_done_fn *done, void *arg);
 LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *arg);
+
+/* ------------------------------------------------------------------------------------------------
+ * event loops */
+
+/*
+ * A descriptor for poll(2), epoll(7) and their like, of a client that was opened with `dispatch`. It
+ * is readable while callbacks are pending and no thread runs any; waiting for it edge-triggered
+ * works too. It is the client's: do not read, write or close it. lk_close() does that; take it out
+ * of the loop before. -1 without `dispatch`, in a child of fork(), and for NULL. Never blocks.
+ */
+LK_API int lk_fd(lk_client *);
+
+/*
+ * Runs the callbacks that are pending, those of handles and those of the log, on this thread, in the
+ * order in which they became due. A callback that becomes due meanwhile is for the next call: so
+ * callbacks that begin operations do not keep the loop in here. Returns at once if another thread
+ * runs callbacks of this client; if some are left after that, lk_fd() is readable again. Callbacks
+ * are kept in memory until somebody calls this.
+ *
+ * LK_OK: also if none was pending · LK_INVALID: the client was opened without `dispatch`, or before
+ * fork(), or lk_close() has begun; or inside a callback of this client. Blocks while the callbacks
+ * run.
+ */
+LK_API lk_status lk_dispatch(lk_client *);
 
 /* ------------------------------------------------------------------------------------------------
  * seeing */

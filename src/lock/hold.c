@@ -143,6 +143,7 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
     lki_log(lock->client, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
     if (lock->on_lost && lock->losses++ == 0 && !lock->lost_callback.queued) {
         lock->lost_callback.run = tell_loss;
+        lock->lost_callback.about = lock;
         lock->callbacks++;
         lki_lock_retain(lock);
         lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);

@@ -180,7 +180,8 @@ void lki_lock_free(lk_lock *lock) {
         lki_server_push(lock->server);
     }
     while (has_callbacks(lock) && !lki_callbacks_inside(&client->callbacks))
-        pthread_cond_wait(&client->ended, &client->monitor);
+        if (!lki_callbacks_run_about(&client->callbacks, lock))
+            pthread_cond_wait(&client->ended, &client->monitor);
     if (!client->closed && lki_lock_holds(lock))
         lock->lingers = true;
     else

@@ -187,6 +187,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         op->caller = NULL;
     } else if (op->done) {
         op->callback.run = call_back;
+        op->callback.about = op->lock;
         op->lock->callbacks++;
         lki_operation_retain(op);
         lki_callbacks_add(&op->lock->client->callbacks, &op->callback);

@@ -53,6 +53,8 @@ static void use_what_is_the_parents(lk_client *client, lk_lock *lock) {
     check(lk_inspect(client, "c:fork", &info) == LK_INVALID && !info);
     check(lk_list(client, NULL, never_listed, NULL) == LK_INVALID);
     check(lk_force_release(client, "c:fork", NULL) == LK_INVALID);
+    check(lk_dispatch(client) == LK_INVALID);
+    check(lk_fd(client) == -1);
     check(!lk_valid(lock));
     check(lk_remaining_ms(lock) == 0);
     check(lk_reads(lock) == 0 && lk_writes(lock) == 0);

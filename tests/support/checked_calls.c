@@ -77,6 +77,10 @@ lk_status __wrap_lk_cancel(lk_lock *lock) {
     return CHECK(lk_cancel, lock);
 }
 
+lk_status __wrap_lk_dispatch(lk_client *client) {
+    return CHECK(lk_dispatch, client);
+}
+
 lk_status __wrap_lk_inspect(lk_client *client, const char *name, lk_info **out) {
     return CHECK(lk_inspect, client, name, out);
 }
