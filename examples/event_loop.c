@@ -1,9 +1,9 @@
 /*
  * A program with an event loop that never blocks in a lock: epoll(7), and the async calls.
  *
- * The client is opened with `dispatch`: lk_fd() is readable when callbacks are pending, and the loop
- * runs them with lk_dispatch(). So all of the program's state belongs to one thread, and callbacks
- * use it without a mutex.
+ * The client is opened with `dispatch`: lk_fd() is readable when callbacks are pending, and the
+ * loop runs them with lk_dispatch(). So all of the program's state belongs to one thread, and
+ * callbacks use it without a mutex.
  */
 #include <err.h>
 #include <errno.h>

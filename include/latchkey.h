@@ -92,8 +92,8 @@ LK_API const char *lk_last_error(void);
 #define LK_VERSION_NUMBER (LK_VERSION_MAJOR * 10000 + LK_VERSION_MINOR * 100 + LK_VERSION_PATCH)
 #define LK_VERSION_STRING "0.1.0"
 
-/* "0.1.0": the version of the library that runs. LK_VERSION_STRING is the version that a program was
- * compiled with. Needs no freeing. */
+/* "0.1.0": the version of the library that runs; a program was compiled with LK_VERSION_STRING.
+ * Needs no freeing. */
 LK_API const char *lk_version(void);
 
 /* ------------------------------------------------------------------------------------------------
@@ -182,9 +182,9 @@ LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_c
  * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
  * fine.
  *
- * With `dispatch` this thread runs the callbacks that are left, and waits if another thread runs some.
- * Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at most
- * while the server does not answer; what could not be given back then runs out with its lease.
+ * With `dispatch` this thread runs the callbacks that are left, and waits if another thread runs
+ * some. Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at
+ * most while the server does not answer; what could not be given back then runs out with its lease.
  * Refused (and logged) inside a callback. After fork() in the child it only closes descriptors.
  */
 LK_API void lk_close(lk_client *);
@@ -281,8 +281,8 @@ LK_API lk_status lk_rdunlock(lk_lock *);
 LK_API lk_status lk_wrunlock(lk_lock *);
 
 /*
- * Gives back the hold that this handle took last, read or write, as pthread_rwlock_unlock() does. An
- * async acquire takes its hold when it is granted. lk_rdunlock() and lk_wrunlock() give back the
+ * Gives back the hold that this handle took last, read or write, as pthread_rwlock_unlock() does.
+ * An async acquire takes its hold when it is granted. lk_rdunlock() and lk_wrunlock() give back the
  * last hold of their kind, and lk_downgrade() turns the last write into a read in its place.
  *
  * LK_OK · LK_NOT_HELD: nothing is held; nothing changed · LK_LOST, LK_UNAVAILABLE, LK_DENIED,
@@ -336,9 +336,9 @@ LK_API bool lk_valid(const lk_lock *);
 LK_API int64_t lk_remaining_ms(const lk_lock *);
 
 /*
- * How many read holds and how many write holds the handle has: how often it is to be unlocked. A lost
- * hold counts until it is unlocked; a hold that is being given back counts until that is done. 0
- * after lk_close(), in a child of fork(), and for NULL. Never block.
+ * How many read holds and how many write holds the handle has: how often it is to be unlocked. A
+ * lost hold counts until it is unlocked; a hold that is being given back counts until that is done.
+ * 0 after lk_close(), in a child of fork(), and for NULL. Never block.
  */
 LK_API unsigned lk_reads(const lk_lock *);
 LK_API unsigned lk_writes(const lk_lock *);
@@ -390,19 +390,19 @@ LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *ar
  * event loops */
 
 /*
- * A descriptor for poll(2), epoll(7) and their like, of a client that was opened with `dispatch`. It
- * is readable while callbacks are pending and no thread runs any; waiting for it edge-triggered
+ * A descriptor for poll(2), epoll(7) and their like, of a client that was opened with `dispatch`.
+ * It is readable while callbacks are pending and no thread runs any; waiting for it edge-triggered
  * works too. It is the client's: do not read, write or close it. lk_close() does that; take it out
  * of the loop before. -1 without `dispatch`, in a child of fork(), and for NULL. Never blocks.
  */
 LK_API int lk_fd(lk_client *);
 
 /*
- * Runs the callbacks that are pending, those of handles and those of the log, on this thread, in the
- * order in which they became due. A callback that becomes due meanwhile is for the next call: so
- * callbacks that begin operations do not keep the loop in here. Returns at once if another thread
- * runs callbacks of this client; if some are left after that, lk_fd() is readable again. Callbacks
- * are kept in memory until somebody calls this.
+ * Runs the callbacks that are pending, those of handles and those of the log, on this thread, in
+ * the order in which they became due. A callback that becomes due meanwhile is for the next call:
+ * so callbacks that begin operations do not keep the loop in here. Returns at once if another
+ * thread runs callbacks of this client; if some are left after that, lk_fd() is readable again.
+ * Callbacks are kept in memory until somebody calls this.
  *
  * LK_OK: also if none was pending · LK_INVALID: the client was opened without `dispatch`, or before
  * fork(), or lk_close() has begun; or inside a callback of this client. Blocks while the callbacks

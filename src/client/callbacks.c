@@ -79,7 +79,7 @@ lk_status lki_callbacks_dispatched(lki_callbacks *callbacks, lki_error *error) {
     return LK_OK;
 }
 
-/* The count is 0 or 1, so that a write never finds it full; a read may find it 0, as it wants it. */
+/* The count is 0 or 1: a write never finds it full, and a read may well find it 0. */
 static void set_ready(lki_callbacks *callbacks, bool is_ready) {
     uint64_t one = 1;
     ssize_t length = is_ready ? write(callbacks->ready, &one, sizeof one)

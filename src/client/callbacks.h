@@ -1,7 +1,8 @@
 /*
- * User code runs here, one callback after the other, with nothing of ours locked. Either a thread of
- * ours runs the callbacks: it is started when the first one is asked for. Or they are *dispatched*:
- * threads of the user's run them, one thread at a time, and `ready` tells an event loop when.
+ * User code runs here, one callback after the other, with nothing of ours locked. Either a thread
+ * of ours runs the callbacks: it is started when the first one is asked for. Or they are
+ * *dispatched*: threads of the user's run them, one thread at a time, and `ready` tells an event
+ * loop when.
  */
 #ifndef LKI_CALLBACKS_H
 #define LKI_CALLBACKS_H
@@ -25,7 +26,7 @@ typedef struct {
     pthread_t thread;
     bool started, stopping;
     bool dispatched, running; /* running: a thread of the user's runs some */
-    int ready; /* dispatched: an eventfd, readable while some are queued and nobody runs any; or -1 */
+    int ready; /* dispatched: an eventfd, readable while some are queued and nobody runs any */
     lki_callback *first, *last;
     size_t count;
 } lki_callbacks;
@@ -40,15 +41,15 @@ lk_status lki_callbacks_start(lki_callbacks *, lki_error *);
 void lki_callbacks_add(lki_callbacks *, lki_callback *); /* runs it, once */
 
 /*
- * Dispatched, with the monitor; both let go of it. The first runs what is queued now, unless another
- * thread does. The second runs one callback about this handle; false: there is none, or not now, and
- * `changed` tells when to look again.
+ * Dispatched, with the monitor; both let go of it. The first runs what is queued now, unless
+ * another thread does. The second runs one callback about this handle; false: there is none, or not
+ * now, and `changed` tells when to look again.
  */
 void lki_callbacks_dispatch(lki_callbacks *);
 bool lki_callbacks_run_about(lki_callbacks *, const void *about);
 
-/* Without the monitor: runs what is left, on this thread where they are dispatched; ends the thread,
- * closes the descriptor. */
+/* Without the monitor: runs what is left, on this thread where they are dispatched; ends the
+ * thread, closes the descriptor. */
 void lki_callbacks_stop(lki_callbacks *);
 
 /* Whether this thread runs a callback of these at this moment. */

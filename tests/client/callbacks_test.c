@@ -1,6 +1,6 @@
 /*
- * Callbacks: one after the other, each once, all of them before the end; on a thread of their own, or
- * dispatched.
+ * Callbacks: one after the other, each once, all of them before the end; on a thread of their own,
+ * or dispatched.
  */
 #include "base/thread.h"
 #include "client/callbacks.h"

@@ -50,6 +50,7 @@ static void make_pending(lk_lock *lock, notes *self) {
 
 static void callbacks_run_on_the_thread_that_dispatches_and_not_before(void **state) {
     (void)state;
+    lk_client *other = open_client(); /* a sanitizer has a thread too, once there are others */
     int threads = threads_of_this_process();
     lk_client *client = open_dispatched();
     lk_lock *lock = handle_of(client, "d:first");
@@ -69,6 +70,7 @@ static void callbacks_run_on_the_thread_that_dispatches_and_not_before(void **st
     assert_eventually(threads_of_this_process() == threads + 1); /* the keeper */
     lk_lock_free(lock);
     lk_close(client);
+    lk_close(other);
 }
 
 static void callbacks_run_in_the_order_in_which_they_became_due(void **state) {
@@ -298,7 +300,7 @@ static void freeing_a_handle_that_waits_cancels_on_this_thread(void **state) {
     lk_close(client);
 }
 
-/* The callback of a release is called with the server's answer: it is queued while the free waits. */
+/* A release is over with the server's answer: its callback is queued while the free waits. */
 static void freeing_a_handle_waits_for_an_answer_and_runs_its_callback(void **state) {
     (void)state;
     fake_server *fake = fake_server_start(test_server_socket(world_server));
