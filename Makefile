@@ -63,8 +63,8 @@ fuzz: packages ## fuzz for FUZZ_SECONDS (300) each
 	    -DLATCHKEY_SANITIZE=address -DLATCHKEY_LIBFUZZER=ON -DLATCHKEY_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
 	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz
 
-format: ## lay out the C sources with clang-format
-	git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
+format: ## lay out the C and C++ sources with clang-format
+	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 clean: ## remove what was built
 	rm -rf build build-*

@@ -85,7 +85,15 @@ LK_API const char *lk_status_text(lk_status);
  */
 LK_API const char *lk_last_error(void);
 
-/* "0.1.0": the version of the library that runs. Needs no freeing. */
+/* The version of this header, to compare in #if: LK_VERSION_NUMBER is 10203 for 1.2.3. */
+#define LK_VERSION_MAJOR 0
+#define LK_VERSION_MINOR 1
+#define LK_VERSION_PATCH 0
+#define LK_VERSION_NUMBER (LK_VERSION_MAJOR * 10000 + LK_VERSION_MINOR * 100 + LK_VERSION_PATCH)
+#define LK_VERSION_STRING "0.1.0"
+
+/* "0.1.0": the version of the library that runs; a program was compiled with LK_VERSION_STRING.
+ * Needs no freeing. */
 LK_API const char *lk_version(void);
 
 /* ------------------------------------------------------------------------------------------------
@@ -110,7 +118,7 @@ typedef enum {
 
 typedef enum { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARNING, LK_LOG_ERROR } lk_log_level;
 
-/* A line without a line feed. On the client's callback thread; see lk_done_fn. */
+/* A line without a line feed. Called as lk_done_fn is. */
 typedef void lk_log_fn(lk_log_level, const char *line, void *arg);
 
 typedef struct {
@@ -131,7 +139,8 @@ typedef struct {
         *tls_server_name; /* the name that the server's certificate must have; the URL's host */
     lk_log_fn *log;       /* NULL: nothing is logged */
     void *log_arg;
-    void *reserved[8]; /* zero */
+    bool dispatch;     /* callbacks wait for lk_dispatch(); there is no thread for them; false */
+    void *reserved[7]; /* zero */
 } lk_client_options;
 
 /*
@@ -163,7 +172,7 @@ typedef struct {
  * does not know.
  *
  * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
- * one for callbacks when there is the first (or a log).
+ * without `dispatch` one for callbacks when there is the first (or a log).
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 
@@ -173,8 +182,9 @@ LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_c
  * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
  * fine.
  *
- * Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at most
- * while the server does not answer; what could not be given back then runs out with its lease.
+ * With `dispatch` this thread runs the callbacks that are left, and waits if another thread runs
+ * some. Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at
+ * most while the server does not answer; what could not be given back then runs out with its lease.
  * Refused (and logged) inside a callback. After fork() in the child it only closes descriptors.
  */
 LK_API void lk_close(lk_client *);
@@ -184,7 +194,7 @@ LK_API void lk_close(lk_client *);
 
 /*
  * The handle's hold was lost: it ran out unrenewed, the server says it is gone, or somebody forced
- * it. Called once for each loss, on the client's callback thread, as lk_done_fn.
+ * it. Called once for each loss, as lk_done_fn is.
  */
 typedef void lk_lost_fn(lk_lock *, void *arg);
 
@@ -215,7 +225,8 @@ LK_API lk_status lk_lock_new(lk_client *, const char *name, const lk_lock_option
  * Frees a handle. What it holds is given back, without waiting for the server's answer. Calls that
  * still wait on it return LK_CANCELED, callbacks of its operations that have not been called yet
  * are called before this returns (unless this is called in a callback: then after it), on_lost is
- * not called any more. NULL is fine.
+ * not called any more. With `dispatch` this thread runs those callbacks, and no other handle's; it
+ * waits if another thread runs callbacks of the client. NULL is fine.
  */
 LK_API void lk_lock_free(lk_lock *);
 
@@ -270,6 +281,19 @@ LK_API lk_status lk_rdunlock(lk_lock *);
 LK_API lk_status lk_wrunlock(lk_lock *);
 
 /*
+ * Gives back the hold that this handle took last, read or write, as pthread_rwlock_unlock() does.
+ * An async acquire takes its hold when it is granted. lk_rdunlock() and lk_wrunlock() give back the
+ * last hold of their kind, and lk_downgrade() turns the last write into a read in its place.
+ *
+ * LK_OK · LK_NOT_HELD: nothing is held; nothing changed · LK_LOST, LK_UNAVAILABLE, LK_DENIED,
+ * LK_UNSUPPORTED, LK_CANCELED, LK_INVALID, LK_NOMEM, LK_INTERNAL: as lk_wrunlock().
+ *
+ * Blocks for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
+ * unless lost.
+ */
+LK_API lk_status lk_unlock(lk_lock *);
+
+/*
  * Turns one write hold into a read hold, at one instant: nobody writes in between, and readers who
  * wait may come in.
  *
@@ -312,6 +336,14 @@ LK_API bool lk_valid(const lk_lock *);
 LK_API int64_t lk_remaining_ms(const lk_lock *);
 
 /*
+ * How many read holds and how many write holds the handle has: how often it is to be unlocked. A
+ * lost hold counts until it is unlocked; a hold that is being given back counts until that is done.
+ * 0 after lk_close(), in a child of fork(), and for NULL. Never block.
+ */
+LK_API unsigned lk_reads(const lk_lock *);
+LK_API unsigned lk_writes(const lk_lock *);
+
+/*
  * The fencing token of the hold. That of a write is above every earlier token of this lock; that of
  * a read is not below that of any earlier write, and above it if that one was lost. A store that
  * keeps the greatest it has seen, and refuses smaller ones, is safe from a holder that lost the
@@ -338,10 +370,10 @@ LK_API const char *lk_owner(const lk_lock *);
  * async */
 
 /*
- * The operation is over, with this status. Called exactly once, on the client's callback thread,
- * where all callbacks of a client run, one after the other, without any lock of the library's: it
- * may take its time, and use every call here but lk_close() and those that block. It may free the
- * handle.
+ * The operation is over, with this status. Called exactly once, on the client's callback thread, or
+ * with `dispatch` on the thread that calls lk_dispatch(). All callbacks of a client run one after
+ * the other, without any lock of the library's: a callback may take its time, and use every call
+ * here but lk_close(), lk_dispatch() and those that block. It may free the handle.
  */
 typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
 
@@ -353,6 +385,30 @@ typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
  */
 LK_API lk_status lk_acquire_async(lk_lock *, lk_mode, int64_t wait_ms, lk_done_fn *done, void *arg);
 LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *arg);
+
+/* ------------------------------------------------------------------------------------------------
+ * event loops */
+
+/*
+ * A descriptor for poll(2), epoll(7) and their like, of a client that was opened with `dispatch`.
+ * It is readable while callbacks are pending and no thread runs any; waiting for it edge-triggered
+ * works too. It is the client's: do not read, write or close it. lk_close() does that; take it out
+ * of the loop before. -1 without `dispatch`, in a child of fork(), and for NULL. Never blocks.
+ */
+LK_API int lk_fd(lk_client *);
+
+/*
+ * Runs the callbacks that are pending, those of handles and those of the log, on this thread, in
+ * the order in which they became due. A callback that becomes due meanwhile is for the next call:
+ * so callbacks that begin operations do not keep the loop in here. Returns at once if another
+ * thread runs callbacks of this client; if some are left after that, lk_fd() is readable again.
+ * Callbacks are kept in memory until somebody calls this.
+ *
+ * LK_OK: also if none was pending · LK_INVALID: the client was opened without `dispatch`, or before
+ * fork(), or lk_close() has begun; or inside a callback of this client. Blocks while the callbacks
+ * run.
+ */
+LK_API lk_status lk_dispatch(lk_client *);
 
 /* ------------------------------------------------------------------------------------------------
  * seeing */

@@ -1,5 +1,5 @@
-/* lk_open and lk_close. */
-#include "client/client.h"
+/* lk_open and lk_close; callbacks in the event loop of the user. */
+#include "api/enter.h"
 #include "base/forked.h"
 #include "base/thread.h"
 
@@ -32,4 +32,30 @@ void lk_close(lk_client *client) {
         lki_client_close(client);
         lki_cancellation_on();
     }
+}
+
+/* ------------------------------------------------------------------------------ event loops */
+
+int lk_fd(lk_client *client) {
+    if (!client || client->forks != lki_fork_count())
+        return -1;
+    pthread_mutex_lock(&client->monitor);
+    int fd = client->callbacks.ready;
+    pthread_mutex_unlock(&client->monitor);
+    return fd;
+}
+
+lk_status lk_dispatch(lk_client *client) {
+    if (client && lki_callbacks_inside(&client->callbacks))
+        return lki_fail(LK_INVALID, "lk_dispatch inside a callback is refused");
+    lk_status status = lki_enter(client, LKI_NEVER_BLOCKS);
+    if (status != LK_OK)
+        return status;
+    if (client->callbacks.dispatched)
+        lki_callbacks_dispatch(&client->callbacks);
+    else
+        status = lki_fail(LK_INVALID, "lk_dispatch: the client was opened without `dispatch`, and "
+                                      "calls back on a thread of its own");
+    lki_leave(client);
+    return status;
 }

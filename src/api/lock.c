@@ -47,6 +47,7 @@ static lk_status run(lk_lock *lock, const lki_operation *wanted) {
     lki_operation *op = lki_operation_new(lock, wanted->kind, wanted->mode);
     if (op) {
         op->wait = wanted->wait;
+        op->of_last = wanted->of_last;
         op->deadline_us = wanted->deadline_us;
         op->lease_ms = wanted->lease_ms ? wanted->lease_ms : lock->lease_ms;
         status = lki_operation_await(op);
@@ -101,12 +102,15 @@ lk_status lk_timedwrlock(lk_lock *lock, int64_t wait_ms) {
 }
 
 /* A lost hold is unlocked without asking anybody, so a callback may do that. */
-static bool unlock_lost(lk_lock *lock, lk_mode mode, lk_status *out) {
+static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *out) {
     lk_client *client = lock ? lock->client : NULL;
     if (!client || client->forks != lki_fork_count() || !lki_callbacks_inside(&client->callbacks) ||
         lki_enter_lock(lock, LKI_NEVER_BLOCKS) != LK_OK)
         return false;
-    bool can = lock->lost && (mode == LK_WRITE ? lock->writes : lock->reads);
+    lk_mode mode = wanted->mode;
+    bool has = wanted->of_last ? lki_release_last(lock, NULL, &mode)
+                               : (mode == LK_WRITE ? lock->writes : lock->reads) > 0;
+    bool can = lock->lost && has;
     if (can) {
         lki_hold_given_back(lock, mode);
         *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, client->topology->shown,
@@ -116,18 +120,23 @@ static bool unlock_lost(lk_lock *lock, lk_mode mode, lk_status *out) {
     return can;
 }
 
-static lk_status give(lk_lock *lock, lk_mode mode) {
-    lki_operation wanted = {.kind = LKI_DO_RELEASE, .mode = mode, .deadline_us = LKI_NEVER};
+static lk_status give(lk_lock *lock, lk_mode mode, bool of_last) {
+    lki_operation wanted = {
+        .kind = LKI_DO_RELEASE, .mode = mode, .of_last = of_last, .deadline_us = LKI_NEVER};
     lk_status status;
-    return unlock_lost(lock, mode, &status) ? status : run(lock, &wanted);
+    return unlock_lost(lock, &wanted, &status) ? status : run(lock, &wanted);
 }
 
 lk_status lk_rdunlock(lk_lock *lock) {
-    return give(lock, LK_READ);
+    return give(lock, LK_READ, false);
 }
 
 lk_status lk_wrunlock(lk_lock *lock) {
-    return give(lock, LK_WRITE);
+    return give(lock, LK_WRITE, false);
+}
+
+lk_status lk_unlock(lk_lock *lock) {
+    return give(lock, LK_READ, true);
 }
 
 lk_status lk_downgrade(lk_lock *lock) {

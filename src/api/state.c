@@ -51,6 +51,26 @@ bool lk_abandoned(const lk_lock *lock) {
     return abandoned;
 }
 
+/* A closing client gives back by itself: nothing is left for the user to unlock. */
+static unsigned count_of(const lk_lock *lock, lk_mode mode) {
+    lk_client *client = look(lock);
+    unsigned count = 0;
+    if (!client)
+        return 0;
+    if (!client->closing)
+        count = mode == LK_WRITE ? lock->writes : lock->reads;
+    pthread_mutex_unlock(&client->monitor);
+    return count;
+}
+
+unsigned lk_reads(const lk_lock *lock) {
+    return count_of(lock, LK_READ);
+}
+
+unsigned lk_writes(const lk_lock *lock) {
+    return count_of(lock, LK_WRITE);
+}
+
 const char *lk_owner(const lk_lock *lock) {
     return lock ? lock->owner : NULL;
 }

@@ -4,39 +4,63 @@
 #include "base/thread.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-/* Whose callback this thread runs. */
-static _Thread_local const lki_callbacks *inside;
+/* Whose callbacks this thread runs: a callback of one client may dispatch another's. */
+typedef struct frame frame;
+struct frame {
+    const lki_callbacks *of;
+    const frame *outer;
+};
 
-void lki_callbacks_init(lki_callbacks *callbacks, pthread_mutex_t *monitor) {
-    *callbacks = (lki_callbacks){.monitor = monitor};
+static _Thread_local const frame *inside;
+
+void lki_callbacks_init(lki_callbacks *callbacks, pthread_mutex_t *monitor,
+                        pthread_cond_t *changed) {
+    *callbacks = (lki_callbacks){.monitor = monitor, .changed = changed, .ready = -1};
     pthread_cond_init(&callbacks->work, NULL);
+}
+
+/* ------------------------------------------------------------------------------ running */
+
+static lki_callback *take(lki_callbacks *callbacks, lki_callback **link) {
+    lki_callback *callback = *link;
+    *link = callback->next;
+    callback->queued = false;
+    callbacks->count--;
+    return callback;
+}
+
+/* Lets go of the monitor. */
+static void run_one(lki_callbacks *callbacks, lki_callback *callback) {
+    frame here = {callbacks, inside};
+    pthread_mutex_unlock(callbacks->monitor);
+    inside = &here;
+    callback->run(callback);
+    inside = here.outer;
+    pthread_mutex_lock(callbacks->monitor);
 }
 
 static void *run_all(void *context) {
     lki_callbacks *callbacks = context;
-    inside = callbacks;
     pthread_mutex_lock(callbacks->monitor);
     for (;;) {
-        lki_callback *callback = callbacks->first;
-        if (callback) {
-            callbacks->first = callback->next;
-            callback->queued = false;
-            pthread_mutex_unlock(callbacks->monitor);
-            callback->run(callback);
-            pthread_mutex_lock(callbacks->monitor);
-        } else if (callbacks->stopping) {
+        if (callbacks->first)
+            run_one(callbacks, take(callbacks, &callbacks->first));
+        else if (callbacks->stopping)
             break;
-        } else {
+        else
             pthread_cond_wait(&callbacks->work, callbacks->monitor);
-        }
     }
     pthread_mutex_unlock(callbacks->monitor);
     return NULL;
 }
 
 lk_status lki_callbacks_start(lki_callbacks *callbacks, lki_error *error) {
-    if (callbacks->started)
+    if (callbacks->started || callbacks->dispatched)
         return LK_OK;
     if (!lki_thread_start(&callbacks->thread, run_all, callbacks))
         return lki_error_set(error, LK_NOMEM, "no thread for callbacks can be started");
@@ -44,16 +68,101 @@ lk_status lki_callbacks_start(lki_callbacks *callbacks, lki_error *error) {
     return LK_OK;
 }
 
+/* ------------------------------------------------------------------------------ dispatched */
+
+lk_status lki_callbacks_dispatched(lki_callbacks *callbacks, lki_error *error) {
+    assert(!callbacks->started);
+    callbacks->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (callbacks->ready < 0)
+        return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
+    callbacks->dispatched = true;
+    return LK_OK;
+}
+
+/* The count is 0 or 1: a write never finds it full, and a read may well find it 0. */
+static void set_ready(lki_callbacks *callbacks, bool is_ready) {
+    uint64_t one = 1;
+    ssize_t length = is_ready ? write(callbacks->ready, &one, sizeof one)
+                              : read(callbacks->ready, &one, sizeof one);
+    (void)length;
+}
+
+static void begin_running(lki_callbacks *callbacks) {
+    assert(callbacks->dispatched && !callbacks->running);
+    callbacks->running = true;
+    set_ready(callbacks, false);
+}
+
+static void end_running(lki_callbacks *callbacks) {
+    callbacks->running = false;
+    if (callbacks->first)
+        set_ready(callbacks, true);
+    pthread_cond_broadcast(callbacks->changed);
+}
+
+void lki_callbacks_dispatch(lki_callbacks *callbacks) {
+    size_t left = callbacks->count;
+    if (callbacks->running || !left)
+        return;
+    begin_running(callbacks);
+    for (; left > 0; left--)
+        run_one(callbacks, take(callbacks, &callbacks->first));
+    end_running(callbacks);
+}
+
+static lki_callback *take_about(lki_callbacks *callbacks, const void *about) {
+    lki_callback *before = NULL;
+    for (lki_callback **link = &callbacks->first; *link; link = &(*link)->next) {
+        if ((*link)->about == about) {
+            if (callbacks->last == *link)
+                callbacks->last = before;
+            return take(callbacks, link);
+        }
+        before = *link;
+    }
+    return NULL;
+}
+
+bool lki_callbacks_run_about(lki_callbacks *callbacks, const void *about) {
+    lki_callback *callback;
+    if (!callbacks->dispatched || callbacks->running ||
+        !(callback = take_about(callbacks, about)))
+        return false;
+    begin_running(callbacks);
+    run_one(callbacks, callback);
+    end_running(callbacks);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ both ways */
+
 void lki_callbacks_add(lki_callbacks *callbacks, lki_callback *callback) {
-    assert(callbacks->started && !callback->queued);
+    assert((callbacks->started || callbacks->dispatched) && !callback->queued);
+    bool was_empty = !callbacks->first;
     callback->next = NULL;
     callback->queued = true;
-    if (callbacks->first)
-        callbacks->last->next = callback;
-    else
+    callbacks->count++;
+    if (was_empty)
         callbacks->first = callback;
+    else
+        callbacks->last->next = callback;
     callbacks->last = callback;
-    pthread_cond_signal(&callbacks->work);
+    if (!callbacks->dispatched) {
+        pthread_cond_signal(&callbacks->work);
+        return;
+    }
+    if (was_empty && !callbacks->running)
+        set_ready(callbacks, true);
+    pthread_cond_broadcast(callbacks->changed); /* whoever frees a handle runs its callbacks */
+}
+
+static void run_what_is_left(lki_callbacks *callbacks) {
+    while (callbacks->running)
+        pthread_cond_wait(callbacks->changed, callbacks->monitor);
+    while (callbacks->first)
+        lki_callbacks_dispatch(callbacks);
+    close(callbacks->ready);
+    callbacks->ready = -1;
 }
 
 void lki_callbacks_stop(lki_callbacks *callbacks) {
@@ -61,6 +170,8 @@ void lki_callbacks_stop(lki_callbacks *callbacks) {
     callbacks->stopping = true;
     bool started = callbacks->started;
     pthread_cond_signal(&callbacks->work);
+    if (callbacks->dispatched)
+        run_what_is_left(callbacks);
     pthread_mutex_unlock(callbacks->monitor);
     if (started)
         pthread_join(callbacks->thread, NULL);
@@ -68,5 +179,8 @@ void lki_callbacks_stop(lki_callbacks *callbacks) {
 }
 
 bool lki_callbacks_inside(const lki_callbacks *callbacks) {
-    return inside == callbacks;
+    const frame *at = inside;
+    while (at && at->of != callbacks)
+        at = at->outer;
+    return at != NULL;
 }

@@ -76,6 +76,8 @@ static lk_status open_parts(lk_client *client, const char *url, const lk_client_
         (status = draw_id(client->id, error)) || (status = make_channel(client, error)) ||
         (status = make_servers(client, error)))
         return status;
+    if (client->settings.dispatch && (status = lki_callbacks_dispatched(&client->callbacks, error)))
+        return status;
     if (client->settings.log && (status = lki_callbacks_start(&client->callbacks, error)))
         return status;
     if ((status = connect_all(client, error)))
@@ -120,7 +122,7 @@ lk_status lki_client_open(const char *url, const lk_client_options *options, lk_
     pthread_mutex_init(&client->monitor, NULL);
     init_ended(&client->ended);
     lki_keeper_init(&client->keeper);
-    lki_callbacks_init(&client->callbacks, &client->monitor);
+    lki_callbacks_init(&client->callbacks, &client->monitor, &client->ended);
     lk_status status = open_parts(client, url, options, error);
     if (status == LK_OK)
         *out = client;
@@ -239,6 +241,8 @@ void lki_client_drop(lk_client *client) {
     close(client->keeper.kick);
     close(client->keeper.timer);
     close(client->stop_fd);
+    if (client->callbacks.dispatched)
+        close(client->callbacks.ready);
 }
 
 /* ------------------------------------------------------------------------------ while it lives */

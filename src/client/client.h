@@ -36,7 +36,8 @@ struct lk_client {
     lki_timers timers;
     lki_keeper keeper;
     lki_callbacks callbacks;
-    pthread_cond_t ended; /* a callback, a call or an operation has come to its end */
+    pthread_cond_t ended; /* a callback, a call or an operation has come to its end, or a
+                             callback is to be dispatched */
     size_t operations;    /* of handles, that are not over */
     size_t settled;       /* how many operations an answer of the server has brought to an end */
     size_t calls;         /* of the client itself, in progress */
@@ -53,7 +54,7 @@ void lki_client_release(lk_client *);
 lki_server *lki_client_server(lk_client *, const char *name);
 void lki_client_saw(lk_client *, uint64_t fence_or_time);
 
-/* With the monitor held; the line is written on the callback thread. */
+/* With the monitor held; the line is written by a callback. */
 void lki_log(lk_client *, lk_log_level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -76,6 +76,7 @@ static lk_status read_all(const lk_client_options *options, lki_settings *out, l
         !lki_copy_to(&out->tls_key, options->tls_key) ||
         !lki_copy_to(&out->tls_server_name, options->tls_server_name))
         return lki_error_no_memory(error);
+    out->dispatch = options->dispatch;
     out->log = options->log;
     out->log_arg = options->log_arg;
     return LK_OK;

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "lock/operation.h"
 
+#include <assert.h>
+
 enum { MARGIN_US = 2000, RENEWALS_IN_A_LEASE = 3, CLAIM_MS = 100, CLAIMS_IN_TIME = 4 };
 
 int64_t lki_lease_end_us(int64_t from_us, int64_t ms) {
@@ -51,6 +53,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
         lock->writes++;
     else
         lock->reads++;
+    lki_order_push(&lock->order, mode);
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
@@ -87,11 +90,20 @@ void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
     if (!*count)
         return; /* it was given up before the server answered */
     --*count;
+    lki_order_remove(&lock->order, mode);
+    assert(lock->order.count == lock->reads + lock->writes);
     if (!lock->reads && !lock->writes) {
         end_hold(lock);
         lock->lost = lock->abandoned = false;
         lock->first_fence = lock->fence = 0;
     }
+    lki_lock_plan(lock);
+}
+
+void lki_hold_turned(lk_lock *lock) {
+    lock->reads++;
+    lock->writes--;
+    lki_order_turn(&lock->order);
     lki_lock_plan(lock);
 }
 
@@ -131,6 +143,7 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
     lki_log(lock->client, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
     if (lock->on_lost && lock->losses++ == 0 && !lock->lost_callback.queued) {
         lock->lost_callback.run = tell_loss;
+        lock->lost_callback.about = lock;
         lock->callbacks++;
         lki_lock_retain(lock);
         lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);

@@ -41,6 +41,7 @@ static lk_status check(const char *name, const lk_lock_options *options, lki_err
 static void free_memory(lk_lock *lock) {
     lki_free(lock->given_owner);
     lki_free(lock->group);
+    lki_order_clear(&lock->order);
     lki_free(lock);
 }
 
@@ -179,7 +180,8 @@ void lki_lock_free(lk_lock *lock) {
         lki_server_push(lock->server);
     }
     while (has_callbacks(lock) && !lki_callbacks_inside(&client->callbacks))
-        pthread_cond_wait(&client->ended, &client->monitor);
+        if (!lki_callbacks_run_about(&client->callbacks, lock))
+            pthread_cond_wait(&client->ended, &client->monitor);
     if (!client->closed && lki_lock_holds(lock))
         lock->lingers = true;
     else
@@ -253,12 +255,17 @@ static bool is_cancel_on_way(const lk_lock *lock) {
     return lock->waiting && lock->waiting->cancel_on_way;
 }
 
+static bool has_what_it_gives_back(const lk_lock *lock, const lki_operation *op) {
+    if (op->of_last)
+        return lock->reads || lock->writes;
+    return op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE ? lock->writes : lock->reads;
+}
+
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
     if (lock->lost && (op->kind == LKI_DO_ACQUIRE || op->kind == LKI_DO_RENEW))
         return true; /* nobody needs to be asked about that */
     if ((op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) && !op->reported) {
-        bool writes = op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE;
-        bool counts = writes ? lock->writes : lock->reads;
+        bool counts = has_what_it_gives_back(lock, op);
         if (counts && lock->lost)
             return true;
         if (!counts)

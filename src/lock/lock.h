@@ -6,6 +6,7 @@
 #define LKI_LOCK_H
 
 #include "client/client.h"
+#include "lock/order.h"
 
 typedef struct lki_operation lki_operation;
 
@@ -29,6 +30,7 @@ struct lk_lock {
     bool advancing, advance_again;
     lk_policy policy;
     unsigned reads, writes; /* that callers have and did not give back */
+    unsigned acquires;      /* operations that exist: each may yet become one more hold */
     unsigned losses;        /* that on_lost has not been told of */
     unsigned callbacks;     /* of its operations and losses, not yet returned */
     uint64_t number;
@@ -39,6 +41,8 @@ struct lk_lock {
     lk_lost_fn *on_lost;
     void *on_lost_arg;
     lki_callback lost_callback;
+
+    lki_order order; /* of reads and writes; has room for one more for each of `acquires` */
 
     uint64_t first_fence, fence; /* of the hold; it answers to both, and all between (SPEC 8.3) */
     uint64_t last_fence;         /* the greatest that this handle was ever given */

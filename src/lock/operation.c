@@ -10,9 +10,14 @@
 #include <string.h>
 
 lki_operation *lki_operation_new(lk_lock *lock, lki_kind kind, lk_mode mode) {
-    lki_operation *op = lki_new(sizeof *op);
+    bool takes = kind == LKI_DO_ACQUIRE;
+    size_t holds = (size_t)lock->order.count + lock->acquires + 1;
+    lki_operation *op = NULL;
+    if (!takes || lki_order_reserve(&lock->order, holds)) /* a grant cannot fail any more */
+        op = lki_new(sizeof *op);
     if (!op)
         return NULL;
+    lock->acquires += takes;
     op->references = 1;
     op->lock = lock;
     op->kind = kind;
@@ -29,6 +34,7 @@ void lki_operation_retain(lki_operation *op) {
 void lki_operation_release(lki_operation *op) {
     if (--op->references > 0)
         return;
+    op->lock->acquires -= op->kind == LKI_DO_ACQUIRE;
     lki_lock_release(op->lock);
     lki_free(op);
 }
@@ -181,6 +187,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         op->caller = NULL;
     } else if (op->done) {
         op->callback.run = call_back;
+        op->callback.about = op->lock;
         op->lock->callbacks++;
         lki_operation_retain(op);
         lki_callbacks_add(&op->lock->client->callbacks, &op->callback);

@@ -47,6 +47,7 @@ struct lki_operation {
     lk_mode mode;
     lki_state state;
     bool wait;      /* an acquire that may queue */
+    bool of_last;   /* a release of whichever hold came last; `mode` is set when it begins */
     bool with_text; /* it was sent with the text of its script */
     bool in_doubt;  /* the server may have done it: an answer was lost */
     bool ask_on_way, cancel_on_way;
@@ -112,6 +113,12 @@ bool lki_acquire_check(lki_operation *);
 bool lki_release_check(lki_operation *);
 bool lki_convert_check(lki_operation *);
 bool lki_renew_check(lki_operation *);
+
+/*
+ * The mode of the hold that was taken last, passing over those that the releases ahead of `op` will
+ * give back; NULL: ahead of a new operation. False: none is left.
+ */
+bool lki_release_last(const lk_lock *, const lki_operation *op, lk_mode *out);
 
 /* An acquire was granted at from_us or later; claimed: its lease is set already. */
 void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, bool claimed);

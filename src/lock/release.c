@@ -21,9 +21,35 @@ static bool is_held(lki_operation *op, bool counts, lk_mode mode) {
     return false;
 }
 
+bool lki_release_last(const lk_lock *lock, const lki_operation *op, lk_mode *out) {
+    size_t reads = 0, writes = 0;
+    const lki_operation *ahead = lock->asked ? lock->asked : lock->pending;
+    while (ahead && ahead != op) {
+        if (ahead->kind == LKI_DO_RELEASE && !ahead->reported) {
+            lk_mode mode = ahead->mode;
+            bool is_open = ahead->of_last && ahead != lock->asked;
+            if (!is_open || lki_order_last(&lock->order, reads, writes, &mode))
+                ++*(mode == LK_WRITE ? &writes : &reads);
+        }
+        ahead = ahead == lock->asked ? lock->pending : ahead->next;
+    }
+    return lki_order_last(&lock->order, reads, writes, out);
+}
+
+/* Operations ahead of it change which hold is the last: so that is decided when it begins. */
+static bool choose_last(lki_operation *op) {
+    if (!op->of_last || op->state != LKI_PENDING || lki_release_last(op->lock, op, &op->mode))
+        return true;
+    lki_operation_report(op, LK_NOT_HELD, "this handle has no hold that is not being given back");
+    lki_operation_over(op);
+    return false;
+}
+
 bool lki_release_check(lki_operation *op) {
     if (op->kind == LKI_DO_UNDO)
         return true;
+    if (!choose_last(op))
+        return false;
     if (!is_held(op, true, op->mode))
         return false;
     op->fence = op->lock->fence;
@@ -83,11 +109,6 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     finish(op, status);
 }
 
-static void turn_write_into_read(lk_lock *lock) {
-    lock->reads++;
-    lki_hold_given_back(lock, LK_WRITE);
-}
-
 void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
@@ -104,7 +125,7 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     if (lock->lost || !lock->writes) /* it may even have been unlocked meanwhile */
         status = LK_LOST;
     if (status == LK_OK)
-        turn_write_into_read(lock);
+        lki_hold_turned(lock);
     finish(op, status);
 }
 
@@ -120,6 +141,8 @@ static unsigned counts_left(const lki_operation *op, lk_mode mode) {
 
 void lki_operation_given_up(lki_operation *op) {
     lk_lock *lock = op->lock;
+    if (!choose_last(op))
+        return;
     lk_mode mode = op->kind == LKI_DO_CONVERT ? LK_WRITE : op->mode;
     if (!counts_left(op, mode) || lock->lost) {
         if (lock->lost && op->kind == LKI_DO_RELEASE)
@@ -132,7 +155,7 @@ void lki_operation_given_up(lki_operation *op) {
         lki_operation_put_ahead(op);
     }
     if (op->kind == LKI_DO_CONVERT) {
-        turn_write_into_read(lock);
+        lki_hold_turned(lock);
         return;
     }
     lki_hold_given_back(lock, op->mode);

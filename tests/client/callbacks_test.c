@@ -1,4 +1,7 @@
-/* The thread of the callbacks: one after the other, each once, all of them before it ends. */
+/*
+ * Callbacks: one after the other, each once, all of them before the end; on a thread of their own,
+ * or dispatched.
+ */
 #include "base/thread.h"
 #include "client/callbacks.h"
 
@@ -8,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include <poll.h>
 
 #include <cmocka.h>
 
@@ -69,7 +74,7 @@ static int set_up(void **state) {
     threads_started = 0;
     gate_open = no_thread_left = false;
     overlapped = still_queued = false;
-    lki_callbacks_init(&callbacks, &monitor);
+    lki_callbacks_init(&callbacks, &monitor, &changed);
     return 0;
 }
 
@@ -336,6 +341,182 @@ static void stopping_runs_what_the_last_callbacks_ask_for(void **state) {
     assert_int_equal(run_count, 3);
 }
 
+/* -------------------------------------------------------------------------------- dispatched */
+
+static int set_up_dispatched(void **state) {
+    lki_error error;
+    set_up(state);
+    return lki_callbacks_dispatched(&callbacks, &error) == LK_OK ? 0 : -1;
+}
+
+static bool is_ready(void) {
+    struct pollfd readable = {callbacks.ready, POLLIN, 0};
+    return poll(&readable, 1, 0) == 1;
+}
+
+static void dispatch(void) {
+    pthread_mutex_lock(&monitor);
+    lki_callbacks_dispatch(&callbacks);
+    pthread_mutex_unlock(&monitor);
+}
+
+static bool run_about(const void *about) {
+    pthread_mutex_lock(&monitor);
+    bool ran = lki_callbacks_run_about(&callbacks, about);
+    pthread_mutex_unlock(&monitor);
+    return ran;
+}
+
+static void dispatched_callbacks_run_when_asked_and_need_no_thread(void **state) {
+    (void)state;
+    start();
+    assert_false(is_ready());
+    for (size_t i = 0; i < 3; i++)
+        add(i);
+    assert_true(is_ready());
+    assert_int_equal(run_count, 0);
+    dispatch();
+    assert_each_ran_once_in_order(3);
+    assert_false(is_ready());
+    dispatch();
+    assert_int_equal(run_count, 3);
+    assert_int_equal(threads_started, 0);
+    lki_callbacks_stop(&callbacks);
+}
+
+static void what_callbacks_ask_for_is_for_the_next_time(void **state) {
+    (void)state;
+    entries[0].run = run_asking_for_more;
+    add(0);
+    dispatch();
+    assert_int_equal(run_count, 1);
+    assert_true(is_ready());
+    dispatch();
+    assert_int_equal(run_count, 2);
+    dispatch();
+    assert_int_equal(run_count, 3);
+    assert_false(is_ready());
+    lki_callbacks_stop(&callbacks);
+}
+
+static void callbacks_about_one_thing_are_run_apart(void **state) {
+    (void)state;
+    int one, other;
+    for (size_t i = 0; i < 6; i++) {
+        entries[i].about = i % 2 ? &other : &one;
+        add(i);
+    }
+    while (run_about(&other)) {}
+    assert_int_equal(run_count, 3);
+    assert_int_equal(order[0], 1);
+    assert_int_equal(order[2], 5); /* the last one in the list */
+    assert_true(is_ready());
+    entries[1].about = NULL;
+    add(1);
+    while (run_about(&one)) {}
+    assert_int_equal(run_count, 6);
+    assert_true(is_ready());
+    dispatch();
+    assert_int_equal(order[6], 1);
+    assert_false(is_ready());
+    assert_false(run_about(&one));
+    lki_callbacks_stop(&callbacks);
+}
+
+static bool was_ready, ran_about_it;
+
+/* In a callback: nobody else may run one meanwhile. */
+static void run_dispatching(lki_callback *callback) {
+    was_ready = is_ready();
+    dispatch();
+    ran_about_it = run_about(NULL);
+    was_inside = lki_callbacks_inside(&callbacks);
+    run_noting(callback);
+}
+
+static void one_thread_at_a_time_runs_them(void **state) {
+    (void)state;
+    entries[0].run = run_dispatching;
+    was_ready = ran_about_it = true;
+    was_inside = false;
+    add(0);
+    add(1);
+    dispatch();
+    assert_each_ran_once_in_order(2);
+    assert_false(was_ready);
+    assert_false(ran_about_it);
+    assert_true(was_inside);
+    assert_false(lki_callbacks_inside(&callbacks));
+    lki_callbacks_stop(&callbacks);
+}
+
+static bool was_inside_outer, was_inside_after;
+
+/* A callback of these that dispatches those of others: it is inside both. */
+static void run_inner(lki_callback *callback) {
+    (void)callback;
+    was_inside_outer = lki_callbacks_inside(&callbacks);
+    was_inside_others = lki_callbacks_inside(&others);
+}
+
+static void run_outer(lki_callback *callback) {
+    lki_callback inner = {.run = run_inner};
+    pthread_mutex_lock(&monitor);
+    lki_callbacks_add(&others, &inner);
+    lki_callbacks_dispatch(&others);
+    pthread_mutex_unlock(&monitor);
+    was_inside_after = lki_callbacks_inside(&callbacks) && !lki_callbacks_inside(&others);
+    run_noting(callback);
+}
+
+static void a_callback_may_dispatch_those_of_another_client(void **state) {
+    (void)state;
+    lki_error error;
+    lki_callbacks_init(&others, &monitor, &changed);
+    assert_int_equal(lki_callbacks_dispatched(&others, &error), LK_OK);
+    was_inside_outer = was_inside_others = was_inside_after = false;
+    entries[0].run = run_outer;
+    add(0);
+    dispatch();
+    assert_int_equal(run_count, 1);
+    assert_true(was_inside_outer && was_inside_others && was_inside_after);
+    lki_callbacks_stop(&callbacks);
+    lki_callbacks_stop(&others);
+}
+
+static void *dispatch_once(void *context) {
+    (void)context;
+    dispatch();
+    return NULL;
+}
+
+static void stopping_waits_for_who_runs_some_and_runs_what_is_left(void **state) {
+    (void)state;
+    pthread_t runner, stopper;
+    entries[0].run = run_behind_the_gate;
+    entries[1].run = run_asking_for_more; /* twice, and then the next */
+    add(0);
+    assert_int_equal(pthread_create(&runner, NULL, dispatch_once, NULL), 0);
+    for (bool runs_some = false; !runs_some;) {
+        pthread_mutex_lock(&monitor);
+        runs_some = callbacks.running;
+        pthread_mutex_unlock(&monitor);
+    }
+    add(1);
+    assert_int_equal(pthread_create(&stopper, NULL, stop, &callbacks), 0);
+    for (bool stopping = false; !stopping;) {
+        pthread_mutex_lock(&monitor);
+        stopping = callbacks.stopping;
+        pthread_mutex_unlock(&monitor);
+    }
+    open_gate();
+    pthread_join(stopper, NULL);
+    pthread_join(runner, NULL);
+    assert_int_equal(run_count, 4);
+    assert_int_equal(order[0], 0);
+    assert_int_equal(callbacks.ready, -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_callback_runs_without_anybody_stopping, set_up,
@@ -362,6 +543,18 @@ int main(void) {
         cmocka_unit_test_setup_teardown(stopping_runs_what_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopping_runs_what_the_last_callbacks_ask_for, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(dispatched_callbacks_run_when_asked_and_need_no_thread,
+                                        set_up_dispatched, tear_down),
+        cmocka_unit_test_setup_teardown(what_callbacks_ask_for_is_for_the_next_time,
+                                        set_up_dispatched, tear_down),
+        cmocka_unit_test_setup_teardown(callbacks_about_one_thing_are_run_apart, set_up_dispatched,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(one_thread_at_a_time_runs_them, set_up_dispatched,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_callback_may_dispatch_those_of_another_client,
+                                        set_up_dispatched, tear_down),
+        cmocka_unit_test_setup_teardown(stopping_waits_for_who_runs_some_and_runs_what_is_left,
+                                        set_up_dispatched, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,8 +150,8 @@ static void upgrade(world *self) {
     if (!worked(lk_rdlock(self->lock)))
         return;
     if (worked(lk_wrlock(self->lock)))
-        unlock(self->lock, lk_wrunlock);
-    unlock(self->lock, lk_rdunlock);
+        unlock(self->lock, lk_unlock);
+    unlock(self->lock, lk_unlock);
 }
 
 static void connect_again(world *self) {
@@ -211,6 +211,26 @@ static void run(void) {
     close_all(&self);
 }
 
+/* The order of the first 64 holds needs no memory. */
+static void a_hold_whose_place_in_the_order_finds_no_memory_is_not_taken(void **state) {
+    (void)state;
+    world self = {0};
+    atomic_store(&refused_one, -1);
+    assert_true(open_all(&self));
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(lk_rdlock(self.lock), LK_OK);
+    begin_refusing(0);
+    lk_status status = lk_rdlock(self.lock);
+    assert_true(end_refusing());
+    assert_int_equal(status, LK_NOMEM);
+    assert_int_equal(lk_reads(self.lock), 64);
+    assert_int_equal(lk_wrlock(self.lock), LK_OK);
+    assert_int_equal(lk_unlock(self.lock), LK_OK);
+    assert_int_equal(lk_reads(self.lock), 64);
+    assert_int_equal(lk_writes(self.lock), 0);
+    close_all(&self);
+}
+
 static bool gets_empty(void) {
     int64_t end_ms = clock_ms() + EMPTY_MS;
     while (!is_empty(eye)) {
@@ -240,6 +260,9 @@ static void each_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hold_whose_place_in_the_order_finds_no_memory_is_not_taken),
+        cmocka_unit_test(each_allocation_may_fail),
+    };
     return cmocka_run_group_tests_name("memory", tests, begin_world, end_world);
 }

@@ -43,6 +43,7 @@ static void use_what_is_the_parents(lk_client *client, lk_lock *lock) {
     check(lk_timedwrlock(lock, 10) == LK_INVALID);
     check(lk_rdunlock(lock) == LK_INVALID);
     check(lk_wrunlock(lock) == LK_INVALID);
+    check(lk_unlock(lock) == LK_INVALID);
     check(lk_downgrade(lock) == LK_INVALID);
     check(lk_renew(lock, 0) == LK_INVALID);
     check(lk_cancel(lock) == LK_INVALID);
@@ -52,8 +53,11 @@ static void use_what_is_the_parents(lk_client *client, lk_lock *lock) {
     check(lk_inspect(client, "c:fork", &info) == LK_INVALID && !info);
     check(lk_list(client, NULL, never_listed, NULL) == LK_INVALID);
     check(lk_force_release(client, "c:fork", NULL) == LK_INVALID);
+    check(lk_dispatch(client) == LK_INVALID);
+    check(lk_fd(client) == -1);
     check(!lk_valid(lock));
     check(lk_remaining_ms(lock) == 0);
+    check(lk_reads(lock) == 0 && lk_writes(lock) == 0);
     lk_lock_free(lock);
     lk_close(client);
 }

@@ -64,6 +64,7 @@ static const call_kind every_call[] = {
     {"upgrade", lk_wrlock, NULL, HOLDS_READ},
     {"rdunlock", lk_rdunlock, NULL, HOLDS_READ},
     {"wrunlock", lk_wrunlock, NULL, HOLDS_WRITE},
+    {"unlock", lk_unlock, NULL, HOLDS_READ},
     {"downgrade", lk_downgrade, NULL, HOLDS_WRITE},
     {"renew", call_renew, NULL, HOLDS_WRITE},
     {"inspect", NULL, call_inspect, HOLDS_NOTHING},

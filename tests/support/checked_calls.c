@@ -61,6 +61,10 @@ lk_status __wrap_lk_wrunlock(lk_lock *lock) {
     return CHECK(lk_wrunlock, lock);
 }
 
+lk_status __wrap_lk_unlock(lk_lock *lock) {
+    return CHECK(lk_unlock, lock);
+}
+
 lk_status __wrap_lk_downgrade(lk_lock *lock) {
     return CHECK(lk_downgrade, lock);
 }
@@ -71,6 +75,10 @@ lk_status __wrap_lk_renew(lk_lock *lock, int64_t lease_ms) {
 
 lk_status __wrap_lk_cancel(lk_lock *lock) {
     return CHECK(lk_cancel, lock);
+}
+
+lk_status __wrap_lk_dispatch(lk_client *client) {
+    return CHECK(lk_dispatch, client);
 }
 
 lk_status __wrap_lk_inspect(lk_client *client, const char *name, lk_info **out) {
