@@ -102,6 +102,40 @@ test_ls_shows_modes_holders_and_waiters() {
     check [ "$(wc -l <printed)" -eq 1 ]
 }
 
+# The server that the environment names is not there, so that the option must have been heard.
+test_options_before_the_subcommand_mean_the_same() {
+    hold --prefix other one
+    one_is_held() {
+        "$latchkey" ls --prefix other one
+    }
+    eventually one_is_held
+    export LATCHKEY_URL=unix:///nowhere
+    expect_exit 0 "$latchkey" -u local: --prefix other ls
+    check grep -q '^one ' printed
+    expect_exit 0 "$latchkey" --url=local: --json ls --prefix other
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 0 "$latchkey" -julocal: --prefix other -- inspect one
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 0 "$latchkey" --verbose -u local: --prefix other -- ls -j
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 5 "$latchkey" -u local: run two sh -c 'exit 5'
+    expect_exit 0 "$latchkey" --prefix lk -u local: ls
+    check [ ! -s printed ]
+    expect_exit 0 "$latchkey" -u local: help ls
+    expect_printed "usage: latchkey ls"
+    expect_exit 0 "$latchkey" -u local: --version
+    expect_printed "latchkey "
+    expect_exit 0 "$latchkey" -u local: ls --help
+    expect_printed "usage: latchkey ls"
+}
+
+test_of_an_option_given_twice_the_later_counts() {
+    expect_exit 69 "$latchkey" -u local: ls -u unix:///nowhere
+    expect_exit 0 "$latchkey" -u unix:///nowhere ls -u local:
+    expect_exit 0 "$latchkey" -u unix:///nowhere -u local: ls
+    expect_exit 0 "$latchkey" ls --prefix a -u unix:///nowhere --prefix b -u local:
+}
+
 test_ls_without_a_lock_prints_nothing() {
     expect_exit 0 "$latchkey" ls
     check [ ! -s printed ]
