@@ -10,7 +10,8 @@ _latchkey_options() {
         REPLY="-s --shared -x --exclusive -e --write -n --nonblock --nb -w --wait --timeout
             -E --conflict-exit-code -c --command -o --close --lease --policy --owner --on-lost $common"
         ;;
-    ls | inspect | doctor) REPLY="-j --json $common" ;;
+    ls) REPLY="-l --long --host --pid --app --owner --mode --held-for -j --json $common" ;;
+    inspect | doctor) REPLY="-j --json $common" ;;
     watch) REPLY="-j --json -i --interval $common" ;;
     top) REPLY="-i --interval $common" ;;
     server) REPLY='-j --json --prefix --verbose -h --help' ;;
@@ -31,6 +32,8 @@ _latchkey_value() {
     run:--on-lost) REPLY='term kill ignore' ;;
     run:-w | run:--wait | run:--timeout | run:-E | run:--conflict-exit-code) REPLY=text ;;
     run:-c | run:--command | run:--lease | run:--owner | release:--owner) REPLY=text ;;
+    ls:--mode) REPLY='read write' ;;
+    ls:--host | ls:--pid | ls:--app | ls:--owner | ls:--held-for) REPLY=text ;;
     watch:-i | watch:--interval | top:-i | top:--interval) REPLY=text ;;
     bench:-t | bench:--time | bench:-T | bench:--threads) REPLY=text ;;
     esac

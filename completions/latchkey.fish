@@ -2,7 +2,7 @@
 
 # Whether an option takes the word behind it.
 function __latchkey_takes_value
-    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval))$' $argv[1]
+    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval|host|pid|app|mode|held-for))$' $argv[1]
 end
 
 # The words up to the cursor, without the program.
@@ -148,6 +148,13 @@ complete -c latchkey -n '__latchkey_in run' -l lease -x -d 'how long the lock ou
 complete -c latchkey -n '__latchkey_in run' -l policy -x -a 'fair phase-fair prefer-writer prefer-reader' -d 'who comes next'
 complete -c latchkey -n '__latchkey_in run' -l on-lost -x -a 'term kill ignore' -d 'when the lock is lost'
 complete -c latchkey -n '__latchkey_in run' -l owner -x -d 'act for this owner'
+complete -c latchkey -n '__latchkey_in ls' -s l -l long -d 'a line for each holder'
+complete -c latchkey -n '__latchkey_in ls' -l host -x -d 'only holders on this host'
+complete -c latchkey -n '__latchkey_in ls' -l pid -x -d 'only holders with this process number'
+complete -c latchkey -n '__latchkey_in ls' -l app -x -d 'only holders of this program'
+complete -c latchkey -n '__latchkey_in ls' -l owner -x -d 'only holders of this owner'
+complete -c latchkey -n '__latchkey_in ls' -l mode -x -a 'read write' -d 'only holders that read or that write'
+complete -c latchkey -n '__latchkey_in ls' -l held-for -x -d 'only holders that have had the lock for so long'
 complete -c latchkey -n '__latchkey_in release' -l owner -x -d 'only the holds of this one'
 complete -c latchkey -n '__latchkey_in release' -s y -l yes -d 'do not ask'
 complete -c latchkey -n '__latchkey_in bench' -s t -l time -x -d 'how long each workload runs'

@@ -171,6 +171,9 @@ test_fields_of_json_are_in_the_pages() {
     eventually sh -c "'$latchkey' inspect a | grep -q '1 wait'"
     expect_exit 0 "$latchkey" ls --json
     expect_keys_in "$pages/latchkey-ls.1"
+    expect_exit 0 "$latchkey" ls -l --json
+    expect_printed held_ms
+    expect_keys_in "$pages/latchkey-ls.1"
     expect_exit 0 "$latchkey" inspect a --json
     expect_printed waited_ms
     expect_keys_in "$pages/latchkey-inspect.1"
@@ -309,6 +312,8 @@ test_bash_offers_the_values_of_options() {
     expect_offered prefer-writer prefer-reader
     complete_line "latchkey run --on-lost "
     expect_offered term kill ignore
+    complete_line "latchkey ls --mode "
+    expect_offered read write
     : >ca.pem
     complete_line "latchkey ls --tls-ca ca"
     expect_offered ca.pem

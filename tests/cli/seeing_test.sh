@@ -136,6 +136,139 @@ test_of_an_option_given_twice_the_later_counts() {
     expect_exit 0 "$latchkey" ls --prefix a -u unix:///nowhere --prefix b -u local:
 }
 
+# fits OPTION…: the owners of the holders that ls lists with these, on one line.
+fits() {
+    "$latchkey" ls --json "$@" | jq -r .owner | sort | paste -sd' '
+}
+
+# Holders r1 and r2 of the lock `shared`, w of `single`; no renewal comes meanwhile.
+hold_three() {
+    hold --lease 1h -s --owner r1 shared
+    pid_of_r1=$begun
+    hold --lease 1h -s --owner r2 shared
+    hold --lease 1h --owner w single
+    eventually crowd shared 2 0
+    eventually crowd single 1 0
+}
+
+test_ls_l_has_a_line_for_each_holder() {
+    local line fence
+    hold_three
+    expect_exit 0 "$latchkey" ls -l
+    check [ "$(wc -l <printed)" -eq 4 ]
+    check [ "$(head -1 printed | tr -s ' ')" = "LOCK MODE APP HOST PID HELD FOR LEASE LEFT FENCE OWNER" ]
+    fence=$("$latchkey" inspect --json single | jq '.held_by[0].fence')
+    check grep -qE "^shared +read +latchkey +$(hostname) +$pid_of_r1 +[0-9.]+s +[0-9mh]+s? +[0-9]+ +r1\$" printed
+    check grep -qE "^shared +read .* r2\$" printed
+    check grep -qE "^single +write +latchkey +$(hostname) +[0-9]+ +[0-9.]+s +[0-9mh]+s? +$fence +w\$" printed
+    expect_exit 0 "$latchkey" ls --long 'sin*'
+    check [ "$(wc -l <printed)" -eq 2 ]
+    expect_exit 0 "$latchkey" ls
+    check [ "$(head -1 printed | tr -s ' ')" = "LOCK MODE HOLDERS WAITERS OLDEST WAIT" ]
+}
+
+test_ls_l_as_json_has_the_same() {
+    hold_three
+    expect_exit 0 "$latchkey" ls -lj
+    check [ "$(wc -l <printed)" -eq 3 ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = \
+        name,mode,owner,group,app,host,pid,reads,writes,held_ms,left_ms,fence,provisional,handle ]
+    check [ "$(jq -c "select(.owner == \"r1\") | [.name, .mode, .app, .host, .pid]" printed)" = \
+        "[\"shared\",\"read\",\"latchkey\",\"$(hostname)\",$pid_of_r1]" ]
+    check [ "$(jq -c 'select(.owner == "w") | [.name, .mode, .writes, .left_ms > 0, .held_ms >= 0, .fence > 0]' \
+        printed)" = '["single","write",1,true,true,true]' ]
+}
+
+test_ls_chooses_holders_by_who_and_how() {
+    hold_three
+    check [ "$(fits --host "$(hostname)")" = "r1 r2 w" ]
+    check [ "$(fits --host 'no-such-*')" = "" ]
+    check [ "$(fits --pid "$pid_of_r1")" = r1 ]
+    check [ "$(fits --app latchkey)" = "r1 r2 w" ]
+    check [ "$(fits --app 'latch*')" = "r1 r2 w" ]
+    check [ "$(fits --app latch)" = "" ]
+    check [ "$(fits --owner r2)" = r2 ]
+    check [ "$(fits --owner 'r[12]')" = "r1 r2" ]
+    check [ "$(fits --mode read)" = "r1 r2" ]
+    check [ "$(fits --mode write)" = w ]
+    check [ "$(fits --mode read --owner '*2' --app latchkey)" = r2 ]
+    check [ "$(fits --mode read --owner w)" = "" ]
+    check [ "$(fits --mode read single)" = "" ]
+    check [ "$(fits --mode read 'sh*')" = "r1 r2" ]
+    expect_exit 0 "$latchkey" ls --owner r2
+    check [ "$(wc -l <printed)" -eq 2 ]
+    check grep -q '^shared .* r2$' printed
+}
+
+test_ls_chooses_holders_by_how_long_they_have_held() {
+    hold --owner early one
+    eventually crowd one 1 0
+    early_is_old() {
+        [ "$(fits --held-for 1s)" = early ]
+    }
+    check [ "$(fits --held-for 0)" = early ]
+    check [ "$(fits --held-for 1h)" = "" ]
+    eventually early_is_old
+    hold --owner late two
+    eventually crowd two 1 0
+    local held_ms
+    held_ms=$("$latchkey" ls -l --json one | jq .held_ms)
+    check [ "$(fits --held-for "${held_ms}ms" --owner early)" = early ]
+    expect_exit 64 "$latchkey" ls --held-for long
+    expect_said "--held-for long is no time"
+}
+
+test_holders_that_nothing_fits_are_1() {
+    hold_three
+    expect_exit 1 "$latchkey" ls --owner nobody
+    expect_one_line
+    expect_said "no holder fits"
+    check [ ! -s printed ]
+    expect_exit 1 "$latchkey" ls --json --mode read 'single'
+    expect_one_line
+    expect_said "no holder of a lock called single fits"
+    expect_exit 1 "$latchkey" ls -l 'two*'
+    expect_said "no lock is called two*"
+    expect_exit 64 "$latchkey" ls --mode shared
+    expect_said "--mode cannot be shared; it can be read, write"
+    expect_exit 64 "$latchkey" ls --pid -1
+    expect_said "--pid -1 is no process number"
+}
+
+test_ls_l_shows_a_lock_that_nobody_holds_unless_holders_are_chosen() {
+    hold left
+    eventually crowd left 1 0
+    check "$latchkey" release -y left
+    ends_with 79 "$begun"
+    expect_exit 0 "$latchkey" ls -l
+    check grep -qE '^left +abandoned +- +- +- +- +- +- +-$' printed
+    check [ "$("$latchkey" ls -lj | jq -c '[.name, .mode, .owner, .pid]')" = '["left","none","",0]' ]
+    expect_exit 1 "$latchkey" ls --held-for 0
+    check "$latchkey" run left true
+}
+
+# calls_of COMMAND: how often the server has run it.
+calls_of() {
+    "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" info commandstats |
+        sed -nE "s/^cmdstat_$1:calls=([0-9]+),.*/\1/p"
+}
+
+# What `ls` asks of each lock, `ls -l` with any choice asks no oftener.
+test_ls_l_asks_for_each_lock_once() {
+    local before plain long
+    asker=$(command -v redis-cli || command -v valkey-cli)
+    hold_three
+    "$latchkey" ls -l >/dev/null # its script is loaded
+    before=$(calls_of evalsha)
+    "$latchkey" ls >/dev/null
+    plain=$(($(calls_of evalsha) - before))
+    before=$(calls_of evalsha)
+    "$latchkey" ls -l --host '*' --pid "$pid_of_r1" --app '*' --owner '*' --mode read --held-for 0 >/dev/null
+    long=$(($(calls_of evalsha) - before))
+    check [ "$plain" -eq 2 ]
+    check [ "$long" -eq 2 ]
+}
+
 test_ls_without_a_lock_prints_nothing() {
     expect_exit 0 "$latchkey" ls
     check [ ! -s printed ]
