@@ -1,6 +1,7 @@
 /* See holders.h. */
 #include "holders.h"
 
+#include "count.h"
 #include "duration.h"
 #include "exits.h"
 #include "say.h"
@@ -127,7 +128,7 @@ static void put_lock(output *out, const lk_info *lock, const holder_filter *filt
     size_t unlisted = lock->holder_total - lock->holder_count;
     if (unlisted)
         say_failure(0, "lock \"%s\" has %zu more %s, which the server does not list", lock->name,
-                    unlisted, unlisted == 1 ? "holder" : "holders");
+                    unlisted, of_count(unlisted, "holder", "holders"));
 }
 
 int holders_print(const snapshot *seen, const holder_filter *filter, bool json, size_t *shown) {

@@ -338,7 +338,7 @@ test_inspect_lines_up() {
     eventually crowd both 2 1
     expect_exit 0 "$latchkey" inspect both
     check [ "$(sed -n 1p printed)" = "lock     both" ]
-    check [ "$(sed -n 2p printed)" = "state    read, 2 hold it, 1 wait" ]
+    check [ "$(sed -n 2p printed)" = "state    read, 2 hold it, 1 waits" ]
     check [ "$(sed -n 3p printed)" = "policy   fair" ]
     check grep -qE '^fence    [1-9][0-9]*$' printed
     local head owner reads
@@ -356,6 +356,18 @@ test_inspect_lines_up() {
     line=$(tail -1 printed)
     check [ "$(offset_of 'FOR A' "$head")" -eq "$(offset_of write "$line")" ]
     check [ "$(offset_of OWNER "$head")" -eq $((${#line} - 1)) ]
+}
+
+test_counts_go_with_their_words() {
+    hold counted
+    eventually crowd counted 1 0
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 0 wait" ]
+    hold counted
+    eventually crowd counted 1 1
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 1 waits" ]
+    hold counted
+    eventually crowd counted 1 2
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 2 wait" ]
 }
 
 test_inspect_of_a_lock_that_nobody_uses_says_free() {
@@ -533,6 +545,7 @@ test_a_lock_that_a_writer_lost_is_shown_as_abandoned() {
     expect_exit 0 "$latchkey" ls left
     check grep -qE '^left +abandoned +0 +0 +-$' printed
     expect_exit 0 "$latchkey" inspect left
+    check [ "$(sed -n 2p printed)" = "state    nobody holds it, 0 wait" ]
     expect_printed 'abandoned: a writer was lost'
     check [ "$("$latchkey" ls -j left | jq -c '[.mode, .abandoned]')" = '["none",true]' ]
     check "$latchkey" run left true
