@@ -457,7 +457,8 @@ typedef struct {
     const char *eviction; /* its maxmemory-policy */
     lk_answer aof, rdb;   /* persistence: the append-only file, snapshots at save points */
     const char *user;     /* who we are there; of the URL if it did not tell */
-    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". */
+    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". Keys
+     * cannot be tried without a command that has keys: they are in the list then; so are channels. */
     const char *const *missing;
     size_t missing_count;
     const char *const *absent; /* commands that locks need and the server does not know */

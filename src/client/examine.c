@@ -70,8 +70,10 @@ static void read_server(examination *self, const char *info) {
     take_text(name ? name : compatible ? "redis" : NULL, self->kind, sizeof self->kind);
     take_text(own ? own : compatible, self->version, sizeof self->version);
     take_text(lki_info_mode(info), self->mode, sizeof self->mode);
-    if (compatible)
+    if (compatible) {
         self->facts.supported = answer(lki_info_is_supported(compatible));
+        self->rights.all_channels = strtol(compatible, NULL, 10) < 7;
+    }
     self->facts.uptime_s = take_number(lki_info_field(info, "uptime_in_seconds:"), -1);
 }
 
