@@ -257,7 +257,8 @@ static lk_status examine_at(examination *self, const lki_endpoint *endpoint,
                      .reader = lki_reader_new(),
                      .deadline_us = lki_after_ms(lki_now_us(), settings->command_timeout_ms),
                      .stop_fd = -1,
-                     .shown = endpoint->shown};
+                     .shown = endpoint->shown,
+                     .may_want_tls = endpoint->host && !endpoint->tls};
     if (!talk.reader)
         return lki_error_no_memory(error);
     take_text(endpoint->shown, self->server, sizeof self->server);
