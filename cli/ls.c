@@ -81,7 +81,7 @@ static int list(lk_client *client, const char *pattern, const wishes *wanted) {
     snapshot *seen;
     lk_status status = snapshot_take(client, pattern, &seen);
     if (status != LK_OK)
-        return say_failure(exit_code_of(status), "%s", snapshot_error(status));
+        return say_sentence(status, snapshot_error(status));
     size_t shown = seen->count;
     int code = wanted->holders ? holders_print(seen, &wanted->filter, wanted->common.json, &shown)
                                : print_locks(seen, wanted->common.json);

@@ -166,7 +166,7 @@ static int not_taken(const run *self, const wishes *wanted, lk_status status) {
     if (status == LK_BUSY || status == LK_TIMEOUT)
         say_note("lock \"%s\" was not free in time", self->name);
     else
-        say_failure(code, "%s", self->error);
+        say_sentence(status, self->error);
     return code == EXIT_CONFLICT ? wanted->conflict : code;
 }
 
