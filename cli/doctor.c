@@ -46,9 +46,10 @@ static int print_json(const finding *found) {
 
 /* A command stands on a line of its own, to be copied. */
 static void print_line(const finding *found) {
-    const char *before = found->is_command ? "; do: give this line to redis-cli, as an admin\n"
-                         : *found->advice  ? "; do: "
-                                           : "";
+    const char *before = found->is_command
+                             ? "; do: give this line to redis-cli or valkey-cli, as an admin\n"
+                         : *found->advice ? "; do: "
+                                          : "";
     printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, grades[found->grade].colour),
            grades[found->grade].word, colour(stdout, COLOUR_NONE), found->name, found->text, before,
            found->advice);

@@ -420,6 +420,7 @@ test_zsh_and_fish_have_the_options_of_all_before_the_subcommand() {
 
 # fish_offers LINE: the words that fish offers at its end, in `offered`.
 fish_offers() {
+    # shellcheck disable=SC2016 # fish expands them
     fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$completions/latchkey.fish" "$1" |
         cut -f1 >offered
 }
