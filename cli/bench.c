@@ -84,7 +84,7 @@ static int measure(lk_client *client, const bench_workload *load, const bench_pl
     say_progress(NULL);
     if (status == LK_CANCELED)
         return EXIT_BY_SIGNAL + bench_ended_by();
-    return status == LK_OK ? 0 : say_failure(exit_code_of(status), "%s", result->error);
+    return status == LK_OK ? 0 : say_sentence(status, result->error);
 }
 
 /* A workload takes a while: each object is written at once, and nobody who has left is measured for. */

@@ -1,6 +1,7 @@
 /* See bench_work.h. */
 #include "bench_work.h"
 
+#include "count.h"
 #include "moment.h"
 
 #include <pthread.h>
@@ -144,7 +145,8 @@ static lk_status run_all(worker *workers, size_t threads, bench_result *out) {
     }
     if (started == threads)
         return status;
-    snprintf(out->error, sizeof out->error, "no more than %zu threads can be started", started);
+    snprintf(out->error, sizeof out->error, "no more than %zu %s can be started", started,
+             of_count(started, "thread", "threads"));
     return LK_NOMEM;
 }
 

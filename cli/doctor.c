@@ -33,21 +33,26 @@ static void log_facts(const lk_facts *facts) {
 static const struct {
     const char *word; /* also in --json */
     colour_kind colour;
-} levels[] = {[FINDING_OK] = {"ok", COLOUR_GREEN},
+} grades[] = {[FINDING_FINE] = {"fine", COLOUR_GREEN},
               [FINDING_NOTE] = {"note", COLOUR_YELLOW},
               [FINDING_WRONG] = {"wrong", COLOUR_RED}};
 
 static int print_json(const finding *found) {
     return show_json(json_pack("{s:s,s:b,s:s,s:o,s:o}", "name", found->name, "ok",
-                               (int)(found->level != FINDING_WRONG), "level",
-                               levels[found->level].word, "text", show_text(found->text), "advice",
+                               (int)(found->grade != FINDING_WRONG), "grade",
+                               grades[found->grade].word, "text", show_text(found->text), "advice",
                                show_text(found->advice)));
 }
 
+/* A command stands on a line of its own, to be copied. */
 static void print_line(const finding *found) {
-    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, levels[found->level].colour),
-           levels[found->level].word, colour(stdout, COLOUR_NONE), found->name, found->text,
-           *found->advice ? "; do: " : "", found->advice);
+    const char *before = found->is_command
+                             ? "; do: give this line to redis-cli or valkey-cli, as an admin\n"
+                         : *found->advice ? "; do: "
+                                          : "";
+    printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, grades[found->grade].colour),
+           grades[found->grade].word, colour(stdout, COLOUR_NONE), found->name, found->text, before,
+           found->advice);
 }
 
 static int print_all(const lk_facts *facts, bool json) {
@@ -55,7 +60,7 @@ static int print_all(const lk_facts *facts, bool json) {
     size_t count = doctor_judge(facts, findings), wrong = 0;
     int code = 0;
     for (size_t i = 0; i < count && code == 0; i++) {
-        wrong += findings[i].level == FINDING_WRONG;
+        wrong += findings[i].grade == FINDING_WRONG;
         if (json)
             code = print_json(&findings[i]);
         else
@@ -91,9 +96,10 @@ const command doctor_command = {
     .text =
         "Looks at version, role, eviction, persistence, replicas, clock, rights and round trip, "
         "and says for\n"
-        "each what it means for locks and what to do. It changes nothing in the server. Ends "
-        "with 0 if\n"
-        "nothing is wrong, 1 if something is, 69 if the server cannot be reached, 77 if it does "
+        "each what it means for locks and what to do. Each is fine, a note (worth knowing), or "
+        "wrong. It\n"
+        "changes nothing in the server. Ends with 0 if nothing is wrong, 1 if something is, 69 if "
+        "the server cannot be reached, 77 if it does "
         "not let us in.",
     .examples = "  latchkey doctor                               # of local:\n"
                 "  latchkey doctor -u redis://locks.example.com\n"

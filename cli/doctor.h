@@ -5,16 +5,17 @@
 #include "latchkey.h"
 
 typedef enum {
-    FINDING_OK,
-    FINDING_NOTE, /* worth knowing, and not wrong */
-    FINDING_WRONG
-} finding_level;
+    FINDING_FINE,
+    FINDING_NOTE, /* worth knowing; locks are safe, or nobody can tell */
+    FINDING_WRONG /* locks do not work, or may be lost while they are held */
+} finding_grade;
 
 typedef struct {
     const char *name;
-    finding_level level;
-    char text[512];   /* what it is, and what that means for locks */
-    char advice[768]; /* what to do; "" where there is nothing to do */
+    finding_grade grade;
+    char text[1536];   /* what it is, and what that means for locks */
+    char advice[1536]; /* what to do; "" where there is nothing to do */
+    bool is_command;   /* the advice is a line to be copied into redis-cli */
 } finding;
 
 enum { FINDINGS_MOST = 16 };

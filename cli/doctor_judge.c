@@ -8,6 +8,8 @@
 
 /* Beyond what the measuring itself leaves open, clocks may differ by this. */
 static const int64_t clock_tolerance_us = 100 * 1000;
+/* Nobody runs NTP there, and other programs will be confused too. */
+static const int64_t clock_wrong_us = 10 * 1000 * 1000;
 /* From here on a round trip is what limits a busy lock. */
 static const int64_t slow_us = 20 * 1000;
 
@@ -17,11 +19,11 @@ static void put(char *out, size_t size, const char *format, va_list arguments) {
         memcpy(out + size - sizeof "...", "...", sizeof "...");
 }
 
-static void set(finding *out, finding_level level, const char *format, ...)
+static void set(finding *out, finding_grade grade, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void set(finding *out, finding_level level, const char *format, ...) {
+static void set(finding *out, finding_grade grade, const char *format, ...) {
     va_list arguments;
-    out->level = level;
+    out->grade = grade;
     va_start(arguments, format);
     put(out->text, sizeof out->text, format, arguments);
     va_end(arguments);
@@ -43,7 +45,7 @@ static bool judge_version(const lk_facts *facts, finding *out) {
         advise(out, "make sure that it is Redis 6.2 or newer, or Valkey");
         return true;
     }
-    set(out, facts->supported == LK_YES ? FINDING_OK : FINDING_WRONG, "%s %s%s", facts->kind,
+    set(out, facts->supported == LK_YES ? FINDING_FINE : FINDING_WRONG, "%s %s%s", facts->kind,
         facts->version, facts->supported == LK_YES ? "" : ": too old to keep locks on");
     if (facts->supported == LK_NO)
         advise(out, "install Redis 6.2 or newer, or Valkey");
@@ -66,7 +68,7 @@ static bool judge_role(const lk_facts *facts, finding *out) {
         set(out, FINDING_WRONG, "it is a replica: it refuses writes, and so every lock");
         advise(out, "give the address of its master (INFO replication: master_host, master_port)");
     } else {
-        set(out, facts->replica == LK_NO ? FINDING_OK : FINDING_NOTE, "%s",
+        set(out, facts->replica == LK_NO ? FINDING_FINE : FINDING_NOTE, "%s",
             facts->replica == LK_NO ? "it is a master"
                                     : "the server does not tell whether it is a master");
     }
@@ -78,12 +80,13 @@ static bool judge_eviction(const lk_facts *facts, finding *out) {
         set(out, FINDING_NOTE, "the server does not tell its maxmemory-policy");
         advise(out, "make sure that it is noeviction");
     } else if (strcmp(facts->eviction, "noeviction") == 0) {
-        set(out, FINDING_OK, "maxmemory-policy is noeviction: a full server drops no lock");
+        set(out, FINDING_FINE, "maxmemory-policy is noeviction: a full server drops no lock");
     } else {
-        set(out, FINDING_WRONG,
+        bool is_bounded = facts->maxmemory != 0;
+        set(out, is_bounded ? FINDING_WRONG : FINDING_NOTE,
             "maxmemory-policy is %s: a server that is full drops locks that are "
             "held, and others take them%s",
-            facts->eviction, facts->maxmemory == 0 ? "; only maxmemory 0 keeps it from that" : "");
+            facts->eviction, is_bounded ? "" : "; with maxmemory 0, as now, it is never full");
         advise(out, "CONFIG SET maxmemory-policy noeviction, and the same in its configuration; or "
                     "give the locks a server of their own");
     }
@@ -93,7 +96,7 @@ static bool judge_eviction(const lk_facts *facts, finding *out) {
 static bool judge_persistence(const lk_facts *facts, finding *out) {
     static const char switch_on[] = "CONFIG SET appendonly yes, and the same in its configuration";
     if (facts->aof == LK_YES) {
-        set(out, FINDING_OK, "the append-only file is on: locks outlive a restart");
+        set(out, FINDING_FINE, "the append-only file is on: locks outlive a restart");
     } else if (facts->rdb == LK_YES) {
         set(out, FINDING_NOTE,
             "snapshots only: locks outlive a restart in good order, but a crash "
@@ -103,7 +106,7 @@ static bool judge_persistence(const lk_facts *facts, finding *out) {
         set(out, FINDING_NOTE, "the server does not tell whether it keeps its data on disk");
         advise(out, "make sure that appendonly is yes");
     } else if (facts->rdb == LK_UNKNOWN) {
-        set(out, FINDING_WRONG,
+        set(out, FINDING_NOTE,
             "the append-only file is off, and the server does not tell of "
             "snapshots: a restart may forget every lock");
         advise(out, "%s; or let the user run CONFIG GET (+config|get), to know more", switch_on);
@@ -120,17 +123,16 @@ static bool judge_replicas(const lk_facts *facts, finding *out) {
     if (facts->replica == LK_YES)
         return false;
     if (facts->local == LK_YES) {
-        set(out, FINDING_OK, "none, and none needed: locks of local: are for this machine alone");
+        set(out, FINDING_FINE, "none, and none needed: locks of local: are for this machine alone");
     } else if (facts->replicas < 0) {
         set(out, FINDING_NOTE, "the server does not tell how many replicas it has");
     } else if (facts->replicas == 0) {
-        set(out, FINDING_WRONG,
-            "no replica is connected: with this machine all locks are gone, and "
-            "nobody can take one");
-        advise(out, "set up a replica (REPLICAOF there); when it becomes the master, programs "
-                    "must be given its address");
+        set(out, FINDING_NOTE,
+            "no replica is connected: while this server is away, nobody can take a lock");
+        advise(out, "if that must not be, set up a replica (REPLICAOF there); when it becomes the "
+                    "master, programs must be given its address");
     } else {
-        set(out, FINDING_OK, "%" PRId64 " connected", facts->replicas);
+        set(out, FINDING_FINE, "%" PRId64 " connected", facts->replicas);
     }
     return true;
 }
@@ -144,10 +146,10 @@ static bool judge_clock(const lk_facts *facts, finding *out) {
     int64_t away_us = offset_us < 0 ? -offset_us : offset_us;
     double away_ms = (double)away_us / 1e3, error_ms = (double)facts->clock_error_us / 1e3;
     if (away_us <= facts->clock_error_us + clock_tolerance_us) {
-        set(out, FINDING_OK, "%.2f ms from ours (within %.2f ms)", away_ms, error_ms);
+        set(out, FINDING_FINE, "%.2f ms from ours (within %.2f ms)", away_ms, error_ms);
         return true;
     }
-    set(out, FINDING_WRONG,
+    set(out, away_us > facts->clock_error_us + clock_wrong_us ? FINDING_WRONG : FINDING_NOTE,
         "%.1f ms %s ours (within %.2f ms): one of the two is wrong; leases are not measured by it, "
         "but "
         "fencing tokens start from the server's clock when it has lost its data",
@@ -165,16 +167,56 @@ static void join(const char *const *words, size_t count, char *out, size_t size)
     }
 }
 
+/* A word as redis-cli reads it: one with a space or a quote in it must be in quotes. */
+static size_t quote(const char *word, char *out, size_t size) {
+    bool is_plain = *word && !strpbrk(word, " \"'");
+    size_t length = 0;
+    if (!is_plain)
+        out[length++] = '"';
+    for (; *word && length + 3 < size; word++) {
+        if (!is_plain && strchr("\"\\", *word))
+            out[length++] = '\\';
+        out[length++] = *word;
+    }
+    if (!is_plain)
+        out[length++] = '"';
+    out[length] = '\0';
+    return length;
+}
+
+/* ACL SETUSER, with all that is missing. */
+static void advise_grant(const char *user, const lk_facts *facts, finding *out) {
+    size_t size = sizeof out->advice;
+    size_t length = (size_t)snprintf(out->advice, size, "ACL SETUSER ");
+    length += quote(user, out->advice + length, size - length);
+    for (size_t i = 0; i < facts->missing_count && length + 4 < size; i++) {
+        out->advice[length++] = ' ';
+        length += quote(facts->missing[i], out->advice + length, size - length);
+    }
+    out->is_command = true;
+}
+
+static bool lacks(const lk_facts *facts, const char *right) {
+    for (size_t i = 0; i < facts->missing_count; i++)
+        if (strncmp(facts->missing[i], right, strlen(right)) == 0)
+            return true;
+    return false;
+}
+
 static bool judge_rights(const lk_facts *facts, finding *out) {
-    char rights[400];
+    char rights[1200];
     const char *user = *facts->user ? facts->user : "default";
     if (facts->missing_count == 0) {
-        set(out, FINDING_OK, "user %s may do all that locks need", user);
+        set(out, FINDING_FINE, "user %s may do all that locks need", user);
         return true;
     }
     join(facts->missing, facts->missing_count, rights, sizeof rights);
-    set(out, FINDING_WRONG, "user %s lacks %s: calls that need it are LK_DENIED", user, rights);
-    advise(out, "ACL SETUSER %s %s", user, rights);
+    /* Without a command that has keys, whether it has these keys could not be tried. */
+    set(out, FINDING_WRONG, "user %s lacks %s: whatever needs these is denied%s", user, rights,
+        lacks(facts, "+get") && lacks(facts, "~") ? "; if it has ~* already, leave the word with ~ "
+                                                    "out of the line"
+                                                  : "");
+    advise_grant(user, facts, out);
     return true;
 }
 
@@ -189,7 +231,7 @@ static bool judge_commands(const lk_facts *facts, finding *out) {
 }
 
 static bool judge_module(const lk_facts *facts, finding *out) {
-    set(out, FINDING_OK, "%s",
+    set(out, FINDING_FINE, "%s",
         facts->module == LK_YES ? "latchkey's module is loaded"
                                 : "not loaded, and not needed: locks run as scripts");
     return true;
@@ -197,7 +239,7 @@ static bool judge_module(const lk_facts *facts, finding *out) {
 
 static bool judge_round_trip(const lk_facts *facts, finding *out) {
     bool slow = facts->round_trip_us > slow_us;
-    set(out, slow ? FINDING_NOTE : FINDING_OK, "%.3f ms%s", (double)facts->round_trip_us / 1e3,
+    set(out, slow ? FINDING_NOTE : FINDING_FINE, "%.3f ms%s", (double)facts->round_trip_us / 1e3,
         slow ? ": every lock and unlock takes that long at least" : "");
     if (slow)
         advise(out, "keep the locks on a server that is nearer");

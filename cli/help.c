@@ -1,5 +1,6 @@
 /* `latchkey help`, and --help of each subcommand: printed from the tables. */
 #include "command.h"
+#include "lead.h"
 #include "say.h"
 
 #include <stdio.h>
@@ -23,26 +24,37 @@ void command_help(const command *self) {
 }
 
 static void list_commands(void) {
-    printf("usage: latchkey COMMAND [OPTION…] [ARGUMENT…]\n\n"
+    printf("usage: latchkey [OPTION…] COMMAND [OPTION…] [ARGUMENT…]\n\n"
            "Reader-writer locks by name, across machines, on a Redis or Valkey server.\n\n");
     for (size_t i = 0; commands[i]; i++)
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     printf(
         "\n`latchkey COMMAND --help` says more; the manual is latchkey(1), the model latchkey(7).\n"
-        "The server is -u URL, or LATCHKEY_URL, or else a private one of this user (local:).\n");
+        "The server is -u URL, or LATCHKEY_URL, or else a private one of this user (local:).\n"
+        "Options that all commands have may stand before COMMAND: latchkey -u URL ls.\n");
+}
+
+/* Options of all commands change nothing here. */
+static int taken(void *arg, const option *row, char *value) {
+    (void)arg;
+    (void)value;
+    return option_is(row, "help") ? CODE_HELP : 0;
 }
 
 static int run(int count, char **words) {
-    if (count < 2) {
+    int rest;
+    int code = options_parse(lead_options, false, count, words, taken, NULL, &rest);
+    if (code != 0)
+        return code;
+    if (!words[rest]) {
         list_commands();
         return 0;
     }
-    if (count > 2)
+    if (words[rest + 1])
         return say_usage("one command at a time");
-    bool of_help = strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0;
-    const command *asked = command_find(of_help ? "help" : words[1]);
+    const command *asked = command_find(words[rest]);
     if (!asked)
-        return say_usage("there is no command %s", words[1]);
+        return say_usage("there is no command %s", words[rest]);
     command_help(asked);
     return 0;
 }

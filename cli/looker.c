@@ -3,6 +3,7 @@
 
 #include "duration.h"
 #include "say.h"
+#include "sentence.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -60,7 +61,7 @@ static void *work(void *arg) {
         look seen = {0};
         seen.status = snapshot_take(self->client, self->pattern, &seen.seen);
         if (seen.status != LK_OK)
-            snprintf(seen.error, sizeof seen.error, "%s", snapshot_error(seen.status));
+            sentence_translate(snapshot_error(seen.status), seen.error, sizeof seen.error);
         hand_over(self, seen);
     } while (rest(self));
     return NULL;

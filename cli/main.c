@@ -2,13 +2,13 @@
 #include "command.h"
 #include "exits.h"
 #include "latchkey.h"
+#include "lead.h"
 #include "say.h"
 
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 extern const command run_command, ls_command, inspect_command, watch_command, top_command,
@@ -42,15 +42,16 @@ static void keep_standard_descriptors(void) {
 
 int main(int count, char **words) {
     keep_standard_descriptors();
-    if (count < 2) {
-        say_usage("which command?");
-        return EXIT_USAGE;
-    }
-    if (strcmp(words[1], "--version") == 0 || strcmp(words[1], "-V") == 0) {
+    int code = count > 0 ? lead_move(&count, words) : 0;
+    if (code == CODE_VERSION) {
         printf("latchkey %s\n", lk_version());
         return command_end(NULL, 0);
     }
-    bool asks = strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0;
+    if (code != 0 && code != CODE_HELP)
+        return code;
+    bool asks = code == CODE_HELP;
+    if (!asks && (count < 2 || !words[1]))
+        return say_usage("which command?");
     const command *found = asks ? &help_command : command_find(words[1]);
     if (!found)
         return say_usage("there is no command %s", words[1]);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MOST = 32, LONG_BASE = 1000, TEXT_COLUMN = 26 };
+enum { OPTIONS_MOST = 32, LONG_BASE = 1000, TEXT_COLUMN = 26, OPTION_SIZE = 512 };
 
 static size_t count_options(const option *options) {
     size_t count = 0;
@@ -41,18 +41,31 @@ static size_t index_of(const option *options, int found) {
     return index;
 }
 
-static int complain(int found, char **words) {
-    if (optopt != 0 && optopt < LONG_BASE) /* in a cluster, the word before it is another's */
-        return say_usage(found == ':' ? "-%c needs a value" : "there is no option -%c", optopt);
-    const char *word = words[optind - 1];
-    int length = (int)strcspn(word, "="); /* what follows may be a secret */
+static int refuse_plainly(const char *word) {
+    return say_usage("there is no option %s", word);
+}
+
+static int complain(int found, char **words, option_refuse *refuse) {
+    char name[OPTION_SIZE];
+    bool is_letter = optopt != 0 && optopt < LONG_BASE;
+    if (is_letter) { /* in a cluster, the word before it is another's */
+        snprintf(name, sizeof name, "-%c", optopt);
+    } else { /* what follows the name may be a secret */
+        const char *word = words[optind - 1];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    }
     if (found == ':')
-        return say_usage("%.*s needs a value", length, word);
-    return say_usage(optopt ? "%.*s takes no value" : "there is no option %.*s", length, word);
+        return say_usage("%s needs a value", name);
+    return optopt && !is_letter ? say_usage("%s takes no value", name) : refuse(name);
 }
 
 int options_parse(const option *options, bool stop, int count, char **words, option_taken *taken,
                   void *arg, int *rest) {
+    return options_parse_or(options, stop, count, words, taken, refuse_plainly, arg, rest);
+}
+
+int options_parse_or(const option *options, bool stop, int count, char **words, option_taken *taken,
+                     option_refuse *refuse, void *arg, int *rest) {
     char letters[2 * OPTIONS_MOST + 3];
     struct option longs[OPTIONS_MOST + 1] = {0};
     int found, code = 0, others = 1;
@@ -65,7 +78,7 @@ int options_parse(const option *options, bool stop, int count, char **words, opt
         if (found == 1) /* with '-': a word that is no option; they move to the front, in order */
             words[others++] = optarg;
         else if (found == '?' || found == ':')
-            code = complain(found, words);
+            code = complain(found, words, refuse);
         else
             code = taken(arg, &options[index_of(options, found)], optarg);
     }

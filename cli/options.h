@@ -32,6 +32,14 @@ enum { CODE_HELP = -1 };
 int options_parse(const option *, bool stop, int count, char **words, option_taken *, void *arg,
                   int *rest);
 
+/*
+ * The same, with other words for an option that the table does not have: `refuse` gets it as it was
+ * written, -n or --wait, says what is wrong, and returns the code to end with.
+ */
+typedef int option_refuse(const char *word);
+int options_parse_or(const option *, bool stop, int count, char **words, option_taken *,
+                     option_refuse *refuse, void *arg, int *rest);
+
 /* Whether that is the option of this name. */
 bool option_is(const option *, const char *name);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { OWNER_MOST = 128 };
+
 static const option options[] = {
     {0, "owner", "OWNER", "only the holds of this one, as inspect shows it"},
     {'y', "yes", NULL, "do not ask"},
@@ -23,6 +25,8 @@ typedef struct {
 
 static int taken(void *arg, const option *row, char *value) {
     wishes *wanted = arg;
+    if (option_is(row, "owner") && (!*value || strlen(value) > OWNER_MOST))
+        return say_usage("--owner must be 1 to %d bytes", OWNER_MOST);
     if (option_is(row, "owner"))
         wanted->owner = value;
     else if (option_is(row, "yes"))

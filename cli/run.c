@@ -113,6 +113,14 @@ static int taken(void *arg, const option *row, char *value) {
     return code;
 }
 
+/* A command hardly begins with a dash: an option has come too late. */
+static int refuse_option(const char *name, const char *word) {
+    int length = (int)strcspn(word, "="); /* what follows may be a secret */
+    return say_usage("%.*s comes after lock \"%s\": options go before NAME; to run a command of "
+                     "this name, write -- before it",
+                     length, word, name);
+}
+
 /* Name and command; `-c TEXT` may stand behind the name, as flock has it. */
 static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
     if (!words[0])
@@ -125,6 +133,8 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
         words += 2;
     } else if (words[0] && strcmp(words[0], "--") == 0) {
         words++;
+    } else if (words[0] && words[0][0] == '-' && words[0][1]) {
+        return refuse_option(out->name, words[0]);
     }
     if (wanted->shell_text && words[0])
         return say_usage("-c has a command already; %s is one too many", words[0]);
@@ -156,7 +166,7 @@ static int not_taken(const run *self, const wishes *wanted, lk_status status) {
     if (status == LK_BUSY || status == LK_TIMEOUT)
         say_note("lock \"%s\" was not free in time", self->name);
     else
-        say_failure(code, "%s", self->error);
+        say_sentence(status, self->error);
     return code == EXIT_CONFLICT ? wanted->conflict : code;
 }
 
@@ -238,7 +248,9 @@ const command run_command = {
     .arguments = "NAME [--] COMMAND [ARG…]",
     .summary = "run a command under a lock, as flock(1) does, across machines",
     .text =
-        "Takes the lock NAME, runs the command, and gives the lock back when it has ended. Ends\n"
+        "Takes the lock NAME, runs the command, and gives the lock back when it has ended. "
+        "Options\n"
+        "go before NAME; -c TEXT may follow it, and -- before the command. Ends\n"
         "with the command's status, with 128 and the signal's number if one killed it, with 1 (or\n"
         "-E) if others had the lock, 79 if it was lost, 69 if the server cannot be\n"
         "reached, 77 if it denies access, 126 or 127 if the command cannot be run.\n"

@@ -3,11 +3,14 @@
 
 #include "exits.h"
 #include "secret.h"
+#include "sentence.h"
 #include "table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
+
+enum { LINE_SIZE = 1200 };
 
 static const char *who;
 static bool verbose;
@@ -18,7 +21,7 @@ void say_as(const char *subcommand) {
 
 /* In one write, so that lines of several processes do not run into each other. */
 static void put_line(const char *format, va_list arguments, const char *tail) {
-    char line[1200];
+    char line[LINE_SIZE];
     int length = snprintf(line, sizeof line, who ? "latchkey %s: " : "latchkey: ", who);
     int more = vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     length += more;
@@ -75,8 +78,14 @@ int exit_code_of(lk_status status) {
     }
 }
 
+int say_sentence(lk_status status, const char *sentence) {
+    char line[LINE_SIZE];
+    sentence_translate(sentence, line, sizeof line);
+    return say_failure(exit_code_of(status), "%s", line);
+}
+
 int say_status(lk_status status) {
-    return say_failure(exit_code_of(status), "%s", lk_last_error());
+    return say_sentence(status, lk_last_error());
 }
 
 void say_verbosely(bool on) {

@@ -14,8 +14,12 @@ void say_as(const char *subcommand);
 int say_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int say_failure(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The failure of a call of the library: its own sentence, and the code that belongs to the status. */
+/*
+ * The failure of a call of the library: its own sentence, with options in place of fields, and the
+ * code that belongs to the status. The sentence is that of the last call, or one that was kept.
+ */
 int say_status(lk_status);
+int say_sentence(lk_status, const char *sentence);
 int exit_code_of(lk_status);
 
 /* A note that is only of interest with --verbose. */

@@ -34,7 +34,7 @@ static int count_locks(const common *wanted, size_t *count) {
         return code;
     lk_status status = snapshot_take(client, NULL, &seen);
     if (status != LK_OK)
-        code = say_failure(exit_code_of(status), "%s", snapshot_error(status));
+        code = say_sentence(status, snapshot_error(status));
     if (status == LK_OK) {
         *count = seen->count;
         snapshot_free(seen);

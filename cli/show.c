@@ -61,7 +61,7 @@ json_t *show_summary(const lk_info *info) {
                      (json_int_t)show_oldest_wait_ms(info));
 }
 
-static json_t *holder(const lk_holder_info *one) {
+json_t *show_holder(const lk_holder_info *one) {
     return json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s}", "owner",
                      show_text(one->owner), "group", show_text(one->group), "app",
                      show_text(one->app), "host", show_text(one->host), "pid", (json_int_t)one->pid,
@@ -82,7 +82,7 @@ static json_t *waiter(const lk_waiter_info *one) {
 json_t *show_everything(const lk_info *info) {
     json_t *all = show_summary(info), *holders = json_array(), *waiters = json_array();
     for (size_t i = 0; i < info->holder_count; i++)
-        json_array_append_new(holders, holder(&info->holders[i]));
+        json_array_append_new(holders, show_holder(&info->holders[i]));
     for (size_t i = 0; i < info->waiter_count; i++)
         json_array_append_new(waiters, waiter(&info->waiters[i]));
     json_object_set_new(all, "held_by", holders);

@@ -21,6 +21,7 @@ json_t *show_text(const char *bytes);
 
 /* The fields that one line of --json has. NULL: no memory. */
 json_t *show_summary(const lk_info *);
+json_t *show_holder(const lk_holder_info *);
 json_t *show_everything(const lk_info *);
 
 /* One object, one line on stdout; frees it. Returns 0, or the code to end with. */

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include "colour.h"
+#include "count.h"
 #include "duration.h"
 #include "snapshot.h"
 #include "table.h"
@@ -25,9 +26,12 @@ static void print_head(const lk_info *info, FILE *out) {
         fprintf(out, "state    free\n");
         return;
     }
-    fprintf(out, "state    %s, %zu hold it, %zu wait\n",
-            info->holder_total ? show_mode(info) : "nobody holds it", info->holder_total,
-            info->waiter_total);
+    if (info->holder_total)
+        fprintf(out, "state    %s, %zu %s it", show_mode(info), info->holder_total,
+                of_count(info->holder_total, "holds", "hold"));
+    else
+        fprintf(out, "state    nobody holds it");
+    fprintf(out, ", %zu %s\n", info->waiter_total, of_count(info->waiter_total, "waits", "wait"));
     fprintf(out, "policy   %s\nfence    %" PRIu64 "\n", show_policy(info), info->fence);
     if (info->abandoned)
         fprintf(out, "%sabandoned: a writer was lost, and none has ended in good order since%s\n",

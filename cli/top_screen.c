@@ -1,4 +1,5 @@
 /* The screen of `top`. Changes nothing of the state but where the window on it stands. */
+#include "count.h"
 #include "duration.h"
 #include "moment.h"
 #include "show.h"
@@ -178,8 +179,10 @@ static void draw_title(const top *self) {
         holders += self->rows[i].info->holder_total;
         waiters += self->rows[i].info->waiter_total;
     }
-    snprintf(line, sizeof line, "latchkey top: %zu locks, %zu holders, %zu waiters, by %s%s%s",
-             self->row_count, holders, waiters, orders[self->order],
+    snprintf(line, sizeof line, "latchkey top: %zu %s, %zu %s, %zu %s, by %s%s%s", self->row_count,
+             of_count(self->row_count, "lock", "locks"), holders,
+             of_count(holders, "holder", "holders"), waiters,
+             of_count(waiters, "waiter", "waiters"), orders[self->order],
              *self->filter ? ", filter: " : "", self->filter);
     put_line(0, line);
 }

@@ -2,6 +2,7 @@
 #include "watch_print.h"
 
 #include "colour.h"
+#include "count.h"
 #include "duration.h"
 #include "show.h"
 #include "table.h"
@@ -93,7 +94,7 @@ void watch_print_line(const watch_event *event) {
         text_tame(reason);
         fputs(reason, stdout);
     } else {
-        printf("%zu %s in use", event->count, event->count == 1 ? "lock" : "locks");
+        printf("%zu %s in use", event->count, of_count(event->count, "lock", "locks"));
     }
     putchar('\n');
 }

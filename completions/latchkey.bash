@@ -10,12 +10,14 @@ _latchkey_options() {
         REPLY="-s --shared -x --exclusive -e --write -n --nonblock --nb -w --wait --timeout
             -E --conflict-exit-code -c --command -o --close --lease --policy --owner --on-lost $common"
         ;;
-    ls | inspect | doctor) REPLY="-j --json $common" ;;
+    ls) REPLY="-l --long --host --pid --app --owner --mode --held-for -j --json $common" ;;
+    inspect | doctor) REPLY="-j --json $common" ;;
     watch) REPLY="-j --json -i --interval $common" ;;
     top) REPLY="-i --interval $common" ;;
     server) REPLY='-j --json --prefix --verbose -h --help' ;;
     release) REPLY="--owner -y --yes $common" ;;
     bench) REPLY="-t --time -T --threads -j --json $common" ;;
+    '') REPLY="-j --json -V --version $common" ;; # before the subcommand
     *) REPLY='' ;;
     esac
 }
@@ -30,6 +32,8 @@ _latchkey_value() {
     run:--on-lost) REPLY='term kill ignore' ;;
     run:-w | run:--wait | run:--timeout | run:-E | run:--conflict-exit-code) REPLY=text ;;
     run:-c | run:--command | run:--lease | run:--owner | release:--owner) REPLY=text ;;
+    ls:--mode) REPLY='read write' ;;
+    ls:--host | ls:--pid | ls:--app | ls:--owner | ls:--held-for) REPLY=text ;;
     watch:-i | watch:--interval | top:-i | top:--interval) REPLY=text ;;
     bench:-t | bench:--time | bench:-T | bench:--threads) REPLY=text ;;
     esac
@@ -114,11 +118,12 @@ _latchkey_note() {
     [[ $2 != *[\$\`\'\"\\~]* ]] || unreadable=1
 }
 
-# Reads the options before the cursor. In `wanted` is then the option whose value the cursor is at, in
-# `arguments` how many other words there were, in `after` the number of the first word that is not ours.
+# Reads the words before the cursor. In `subcommand` is then the first that is no option, in `wanted`
+# the option whose value the cursor is at, in `arguments` how many other words there were, in `after`
+# the number of the first word that is not ours.
 _latchkey_read() {
     local i word letter ended=''
-    for ((i = 2; i < last; i++)); do
+    for ((i = 1; i < last; i++)); do
         word=${words[i]}
         if [[ -z $ended && $word == -- ]]; then
             ended=1
@@ -138,6 +143,9 @@ _latchkey_read() {
                 ((++i < last)) || wanted=$letter
                 ((i >= last)) || _latchkey_note "$letter" "${words[i]}"
             fi
+        elif [[ -z $subcommand ]]; then
+            subcommand=$word
+            ended=''
         else
             ((++arguments))
             if [[ $subcommand == run ]]; then
@@ -161,6 +169,7 @@ _latchkey_behind_name() {
 
 _latchkey_argument() {
     case $subcommand in
+    '') _latchkey_offer "${subcommands[@]}" ;;
     run) _latchkey_locks ;;
     ls | inspect | release | watch) ((arguments > 0)) || _latchkey_locks ;;
     server) ((arguments > 0)) || _latchkey_offer start stop status ;;
@@ -171,17 +180,11 @@ _latchkey_argument() {
 _latchkey() {
     local REPLY words=() begins=() server=() server_url='' unreadable='' wanted='' options_ended=''
     local subcommands=(run ls inspect watch top release doctor server bench help)
-    local last current subcommand arguments=0 after=0
+    local last current subcommand='' arguments=0 after=0
     COMPREPLY=()
     _latchkey_words
     last=$((${#words[@]} - 1))
     current=${words[last]}
-    if ((last < 2)); then
-        _latchkey_offer "${subcommands[@]}"
-        [[ $current != -* ]] || _latchkey_offer --help --version
-        return 0
-    fi
-    subcommand=${words[1]}
     _latchkey_read
     if ((after > 0)); then
         _latchkey_behind_name

@@ -1,15 +1,25 @@
 # Completion of latchkey(1) in fish.
 
-# The subcommand of the line, and the words behind it, up to the cursor.
-function __latchkey_tokens
+# Whether an option takes the word behind it.
+function __latchkey_takes_value
+    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval|host|pid|app|mode|held-for))$' $argv[1]
+end
+
+# The words up to the cursor, without the program.
+function __latchkey_words
     set -l tokens (commandline -opc)
     set -e tokens[1]
     string join \n -- $tokens
 end
 
-# Whether an option takes the word behind it.
-function __latchkey_takes_value
-    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval))$' $argv[1]
+# The subcommand of the line, and the words behind it; options of all commands may stand before it.
+function __latchkey_tokens
+    set -l tokens (__latchkey_words)
+    while string match -q -- '-*' "$tokens[1]"
+        __latchkey_takes_value $tokens[1]; and set -e tokens[1]
+        set -e tokens[1]
+    end
+    string join \n -- $tokens
 end
 
 # How many words there are behind the subcommand that are no options.
@@ -53,7 +63,7 @@ end
 # The locks that there are, by the server that the line names. Nobody waits for longer than a second,
 # and no private server is started for a question.
 function __latchkey_locks
-    set -l tokens (__latchkey_tokens)
+    set -l tokens (__latchkey_words)
     set -l address "$LATCHKEY_URL"
     set -l server
     set -l folder "$LATCHKEY_LOCAL_DIR"
@@ -97,6 +107,14 @@ end
 set -l all run ls inspect watch top release doctor bench # those that have the options of all
 
 complete -c latchkey -f
+complete -c latchkey -n __latchkey_needs_command -s u -l url -x -d 'the server'
+complete -c latchkey -n __latchkey_needs_command -l prefix -x -d 'of the keys'
+complete -c latchkey -n __latchkey_needs_command -l tls-ca -r -F -d 'certificates to trust'
+complete -c latchkey -n __latchkey_needs_command -l tls-cert -r -F -d 'our certificate'
+complete -c latchkey -n __latchkey_needs_command -l tls-key -r -F -d 'its key'
+complete -c latchkey -n __latchkey_needs_command -l tls-server-name -x -d 'that the certificate must have'
+complete -c latchkey -n __latchkey_needs_command -l verbose -d 'log to stderr'
+complete -c latchkey -n __latchkey_needs_command -s j -l json -d 'objects for programs'
 complete -c latchkey -n __latchkey_needs_command -s h -l help -d 'list the commands'
 complete -c latchkey -n __latchkey_needs_command -s V -l version -d 'print the version'
 complete -c latchkey -n __latchkey_needs_command -a run -d 'run a command under a lock'
@@ -130,6 +148,13 @@ complete -c latchkey -n '__latchkey_in run' -l lease -x -d 'how long the lock ou
 complete -c latchkey -n '__latchkey_in run' -l policy -x -a 'fair phase-fair prefer-writer prefer-reader' -d 'who comes next'
 complete -c latchkey -n '__latchkey_in run' -l on-lost -x -a 'term kill ignore' -d 'when the lock is lost'
 complete -c latchkey -n '__latchkey_in run' -l owner -x -d 'act for this owner'
+complete -c latchkey -n '__latchkey_in ls' -s l -l long -d 'a line for each holder'
+complete -c latchkey -n '__latchkey_in ls' -l host -x -d 'only holders on this host'
+complete -c latchkey -n '__latchkey_in ls' -l pid -x -d 'only holders with this process number'
+complete -c latchkey -n '__latchkey_in ls' -l app -x -d 'only holders of this program'
+complete -c latchkey -n '__latchkey_in ls' -l owner -x -d 'only holders of this owner'
+complete -c latchkey -n '__latchkey_in ls' -l mode -x -a 'read write' -d 'only holders that read or that write'
+complete -c latchkey -n '__latchkey_in ls' -l held-for -x -d 'only holders that have had the lock for so long'
 complete -c latchkey -n '__latchkey_in release' -l owner -x -d 'only the holds of this one'
 complete -c latchkey -n '__latchkey_in release' -s y -l yes -d 'do not ask'
 complete -c latchkey -n '__latchkey_in bench' -s t -l time -x -d 'how long each workload runs'

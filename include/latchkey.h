@@ -240,7 +240,8 @@ LK_API void lk_lock_free(lk_lock *);
  *
  *   lk_rdlock, lk_wrlock             wait as long as it takes
  *   lk_tryrdlock, lk_trywrlock       do not wait
- *   lk_timedrdlock, lk_timedwrlock   wait for wait_ms at most, from the call; 0: do not wait
+ *   lk_timedrdlock, lk_timedwrlock   wait for wait_ms at most, from the call; 0: do not wait;
+ *                                    -1: wait as long as it takes
  *
  * LK_OK: held · LK_BUSY: not free (the try calls, and wait_ms 0) · LK_TIMEOUT: wait_ms are over;
  * this call left nothing behind · LK_CANCELED: lk_cancel(), lk_lock_free() or lk_close() meanwhile
@@ -249,7 +250,7 @@ LK_API void lk_lock_free(lk_lock *);
  * each time it was taken · LK_UNAVAILABLE: the server could not be reached for command_timeout_ms,
  * or not before wait_ms or the lease were over; the call holds nothing, and what the server may
  * have granted is taken back in the background · LK_DENIED · LK_UNSUPPORTED · LK_INVALID: wait_ms
- * below 0, or the name is that of something else in the server, or taken 65,535 times already ·
+ * below -1, or the name is that of something else in the server, or taken 65,535 times already ·
  * LK_NOMEM · LK_INTERNAL.
  *
  * Block: as said, and beyond wait_ms as long as the server needs to answer, command_timeout_ms at
@@ -378,9 +379,9 @@ LK_API const char *lk_owner(const lk_lock *);
 typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
 
 /*
- * Begins to take (wait_ms < 0: as long as it takes, 0: without waiting) or to give back a hold.
- * LK_OK: `done` will be called, with one of the statuses of the calls above. Anything else: it will
- * not; LK_INVALID: an argument · LK_NOMEM. Operations of one handle are done in the order in which
+ * Begins to take (wait_ms as lk_timedrdlock(): 0 does not wait, -1 waits as long as it takes) or to
+ * give back a hold. LK_OK: `done` will be called, with one of the statuses of the calls above.
+ * Anything else: it will not; LK_INVALID: an argument, also wait_ms below -1 · LK_NOMEM. Operations of one handle are done in the order in which
  * they were begun, where one has to wait for the other. `done` may be NULL. Never block.
  */
 LK_API lk_status lk_acquire_async(lk_lock *, lk_mode, int64_t wait_ms, lk_done_fn *done, void *arg);
@@ -512,7 +513,8 @@ typedef struct {
     const char *eviction; /* its maxmemory-policy */
     lk_answer aof, rdb;   /* persistence: the append-only file, snapshots at save points */
     const char *user;     /* who we are there; of the URL if it did not tell */
-    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". */
+    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". Keys
+     * cannot be tried without a command that has keys: they are in the list then; so are channels. */
     const char *const *missing;
     size_t missing_count;
     const char *const *absent; /* commands that locks need and the server does not know */

@@ -70,11 +70,17 @@ static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     return run(lock, &wanted);
 }
 
+/* The only wait below 0 is -1. Any other is a miscalculated deadline, which must not wait for ever. */
+static lk_status check_wait(const lk_lock *lock, int64_t wait_ms) {
+    if (!lock || wait_ms >= -1)
+        return LK_OK;
+    return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below -1, and is %" PRId64,
+                    lock->name, wait_ms);
+}
+
 static lk_status take_in_time(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
-    if (lock && wait_ms < 0)
-        return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below 0, and is %" PRId64,
-                        lock->name, wait_ms);
-    return take(lock, mode, wait_ms);
+    lk_status status = check_wait(lock, wait_ms);
+    return status == LK_OK ? take(lock, mode, wait_ms) : status;
 }
 
 lk_status lk_rdlock(lk_lock *lock) {
@@ -208,7 +214,8 @@ lk_status lk_acquire_async(lk_lock *lock, lk_mode mode, int64_t wait_ms, lk_done
                                 wait_ms > 0 ? lki_after_ms(lki_now_us(), wait_ms) : LKI_NEVER,
                             .done = done,
                             .done_arg = arg};
-    return begin_in_mode(lock, &wanted);
+    lk_status status = check_wait(lock, wait_ms);
+    return status == LK_OK ? begin_in_mode(lock, &wanted) : status;
 }
 
 lk_status lk_release_async(lk_lock *lock, lk_mode mode, lk_done_fn *done, void *arg) {

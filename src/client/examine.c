@@ -70,8 +70,10 @@ static void read_server(examination *self, const char *info) {
     take_text(name ? name : compatible ? "redis" : NULL, self->kind, sizeof self->kind);
     take_text(own ? own : compatible, self->version, sizeof self->version);
     take_text(lki_info_mode(info), self->mode, sizeof self->mode);
-    if (compatible)
+    if (compatible) {
         self->facts.supported = answer(lki_info_is_supported(compatible));
+        self->rights.all_channels = strtol(compatible, NULL, 10) < 7;
+    }
     self->facts.uptime_s = take_number(lki_info_field(info, "uptime_in_seconds:"), -1);
 }
 
@@ -255,7 +257,8 @@ static lk_status examine_at(examination *self, const lki_endpoint *endpoint,
                      .reader = lki_reader_new(),
                      .deadline_us = lki_after_ms(lki_now_us(), settings->command_timeout_ms),
                      .stop_fd = -1,
-                     .shown = endpoint->shown};
+                     .shown = endpoint->shown,
+                     .may_want_tls = endpoint->host && !endpoint->tls};
     if (!talk.reader)
         return lki_error_no_memory(error);
     take_text(endpoint->shown, self->server, sizeof self->server);

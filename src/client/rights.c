@@ -77,25 +77,47 @@ void lki_rights_lack(lki_rights *rights, const char *right) {
     add_once(rights->missing, &rights->missing_count, right);
 }
 
-static bool is_about_channels(size_t attempt) {
-    const char *word = attempts[attempt].words[1];
-    return word && strcmp(word, "$c") == 0;
+static bool has_word(size_t attempt, const char *word) {
+    const char *const *words = attempts[attempt].words;
+    for (size_t i = 0; i < WORDS_MOST && words[i]; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
 }
 
-/* Other errors are what was asked for, or come from a server that has other troubles. */
-static void judge(size_t attempt, const char *refusal, const char *prefix, lki_rights *rights) {
+/* "~lk:*" or "&lk:*". ACL patterns are globs: what means something there stands for itself. */
+static void lack_pattern(lki_rights *rights, char kind, const char *prefix) {
+    char text[LKI_RIGHT_SIZE];
+    size_t length = 0;
+    text[length++] = kind;
+    for (const char *c = prefix; *c && length < sizeof text - sizeof "\\x:*"; c++) {
+        if (strchr("*?[]\\^", *c))
+            text[length++] = '\\';
+        text[length++] = *c;
+    }
+    memcpy(text + length, ":*", sizeof ":*");
+    lki_rights_lack(rights, text);
+}
+
+/*
+ * False: the command itself was refused, and nothing was said of its keys or channels. Errors
+ * without NOPERM are what was asked for, or come from a server that has other troubles.
+ */
+static bool judge(size_t attempt, const char *refusal, const char *prefix, lki_rights *rights) {
     char text[LKI_RIGHT_SIZE];
     if (strstr(refusal, "unknown command")) {
         add_once(rights->absent, &rights->absent_count, attempts[attempt].words[0]);
-        return;
+        return false;
     }
     if (strncmp(refusal, "NOPERM", strlen("NOPERM")) != 0)
-        return;
-    if (strstr(refusal, " to run the "))
+        return true;
+    if (strstr(refusal, " to run the ")) {
         snprintf(text, sizeof text, "+%s", attempts[attempt].right);
-    else
-        snprintf(text, sizeof text, "%c%s:*", is_about_channels(attempt) ? '&' : '~', prefix);
-    lki_rights_lack(rights, text);
+        lki_rights_lack(rights, text);
+        return false;
+    }
+    lack_pattern(rights, has_word(attempt, "$c") ? '&' : '~', prefix);
+    return true;
 }
 
 lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights, lki_error *error) {
@@ -107,13 +129,20 @@ lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights,
     for (size_t i = 0; i < ATTEMPTS; i++)
         add_attempt(&command, i, key, channel);
     lk_status status = lki_talk_write(talk, &command, error);
+    bool tried_keys = false, tried_channels = false;
     for (size_t i = 0; i < ATTEMPTS && status == LK_OK; i++) {
         redisReply *reply = NULL;
         status = lki_talk_read(talk, &reply, error);
-        if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
-            judge(i, reply->str, prefix, rights);
+        bool tried = status == LK_OK &&
+                     (reply->type != REDIS_REPLY_ERROR || judge(i, reply->str, prefix, rights));
+        tried_keys = tried_keys || (tried && has_word(i, "$k"));
+        tried_channels = tried_channels || (tried && has_word(i, "$c"));
         freeReplyObject(reply);
     }
+    if (status == LK_OK && !tried_keys)
+        lack_pattern(rights, '~', prefix);
+    if (status == LK_OK && !tried_channels && !rights->all_channels)
+        lack_pattern(rights, '&', prefix);
     lki_bytes_free(&command);
     return status;
 }

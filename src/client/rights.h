@@ -8,7 +8,7 @@
 
 #include "net/talk.h"
 
-enum { LKI_RIGHTS_MOST = 40, LKI_RIGHT_SIZE = 96 };
+enum { LKI_RIGHTS_MOST = 40, LKI_RIGHT_SIZE = 160 };
 
 /* Both lists without repetitions, in the order of docs/GUARANTEES.md. */
 typedef struct {
@@ -16,11 +16,16 @@ typedef struct {
     size_t missing_count;
     char absent[LKI_RIGHTS_MOST][LKI_RIGHT_SIZE]; /* "EVAL": the server does not know it */
     size_t absent_count;
+    bool all_channels; /* set before: the server gives them to a new user, as before version 7 */
 } lki_rights;
 
 void lki_rights_lack(lki_rights *, const char *right); /* adds to the missing ones */
 
-/* The connection is of no use for commands afterwards: it has subscribed. */
+/*
+ * A user that may use no command with keys cannot try keys: they count as missing then, so that the
+ * list is all that a new user needs. The same goes for channels. The connection is of no use for
+ * commands afterwards: it has subscribed.
+ */
 lk_status lki_rights_try(lki_talk *, const char *prefix, lki_rights *, lki_error *);
 
 #endif

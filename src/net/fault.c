@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NO_RIGHTS "the user's ACL rights do not suffice; `latchkey doctor` says which it lacks"
+
 /* By the code that an error reply begins with. */
 static const struct {
     const char *code;
@@ -26,7 +28,7 @@ static const struct {
      {LKI_FAULT_FINAL, LK_UNAVAILABLE, "it refuses writes while it has too few replicas"}},
     {"NOAUTH", {LKI_FAULT_FINAL, LK_DENIED, "give user and password, or LATCHKEY_PASSWORD"}},
     {"WRONGPASS", {LKI_FAULT_FINAL, LK_DENIED, "check user and password"}},
-    {"NOPERM", {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
+    {"NOPERM", {LKI_FAULT_FINAL, LK_DENIED, NO_RIGHTS}},
     {"DENIED",
      {LKI_FAULT_FINAL, LK_DENIED,
       "it is in protected mode; set a password there, or connect from its own machine"}},
@@ -59,12 +61,10 @@ static const struct {
     {"max number of clients",
      {LKI_FAULT_LATER, LK_UNAVAILABLE,
       "it has as many clients as it may; close some, or raise its maxclients"}},
-    {"can't run this command",
-     {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
-    {"can't access at least one of the keys",
-     {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
-    {"ACL failure in script", {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
-    {"No permissions", {LKI_FAULT_FINAL, LK_DENIED, "the user's ACL rights do not suffice"}},
+    {"can't run this command", {LKI_FAULT_FINAL, LK_DENIED, NO_RIGHTS}},
+    {"can't access at least one of the keys", {LKI_FAULT_FINAL, LK_DENIED, NO_RIGHTS}},
+    {"ACL failure in script", {LKI_FAULT_FINAL, LK_DENIED, NO_RIGHTS}},
+    {"No permissions", {LKI_FAULT_FINAL, LK_DENIED, NO_RIGHTS}},
     {"unknown command",
      {LKI_FAULT_FINAL, LK_UNSUPPORTED, "this server does not have that command"}},
     {"-READONLY",

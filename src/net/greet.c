@@ -243,17 +243,20 @@ static lk_status put_back_unread(lki_talk *talk, lki_error *error) {
 
 lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_identity *out,
                     lki_error *error) {
+    const lki_endpoint *endpoint = greeting->endpoint;
+    bool is_first = !greeting->earlier || !greeting->earlier->connection;
     lki_talk talk = {.transport = transport,
                      .reader = lki_reader_new(),
                      .deadline_us = greeting->deadline_us,
                      .stop_fd = greeting->stop_fd,
-                     .shown = greeting->endpoint->shown};
+                     .shown = endpoint->shown,
+                     .may_want_tls = is_first && endpoint->host && !endpoint->tls};
     lki_identity identity = {0};
     if (!talk.reader)
         return lki_error_no_memory(error);
-    lk_status status = lki_greet_login(&talk, greeting->endpoint, error);
+    lk_status status = lki_greet_login(&talk, endpoint, error);
     if (status == LK_OK)
-        status = lki_greet_select(&talk, greeting->endpoint, error);
+        status = lki_greet_select(&talk, endpoint, error);
     if (status == LK_OK)
         status = introduce(&talk, greeting->name, &identity, error);
     if (status == LK_OK)

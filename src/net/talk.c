@@ -5,11 +5,27 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 
 enum {
     HEARD_MOST = 1 << 20, /* no server has that much to say to a greeting */
     READ_SIZE = 16 * 1024 /* a whole record of TLS: what is left of one, poll would not see */
 };
+
+/* Before it has said anything: whoever expects TLS hangs up on what is none. */
+static lk_status broken(const lki_talk *talk, lki_error *error) {
+    size_t length = strlen(error->text);
+    if (talk->may_want_tls && talk->heard == 0 && error->status == LK_UNAVAILABLE)
+        snprintf(error->text + length, sizeof error->text - length,
+                 "; the server may expect TLS: try rediss://");
+    return error->status;
+}
+
+/* An alert of TLS, of any version: type 21, then 3 and the minor version. */
+static bool is_alert(const char *bytes, size_t length) {
+    return length >= 2 && bytes[0] == 0x15 && bytes[1] == 0x03;
+}
 
 /* After bytes that did not complete a reply: a peer could go on so for ever. */
 static lk_status check_patience(const lki_talk *talk, lki_error *error) {
@@ -53,7 +69,7 @@ lk_status lki_talk_write(lki_talk *talk, const lki_bytes *bytes, lki_error *erro
         ssize_t length =
             lki_transport_write(talk->transport, bytes->data + sent, bytes->length - sent, error);
         if (length == LKI_BROKEN)
-            return error->status;
+            return broken(talk, error);
         if (length > 0)
             sent += (size_t)length;
         else if (await(talk, true, error) != LK_OK)
@@ -76,12 +92,16 @@ lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
         }
         ssize_t length = lki_transport_read(talk->transport, buffer, sizeof buffer, error);
         if (length == LKI_BROKEN)
-            return error->status;
+            return broken(talk, error);
         if (length == LKI_WOULD_BLOCK) {
             if (await(talk, false, error) != LK_OK)
                 return error->status;
             continue;
         }
+        if (talk->may_want_tls && talk->heard == 0 && is_alert(buffer, (size_t)length))
+            return lki_error_set(error, LK_UNAVAILABLE,
+                                 "%s: the server expects TLS on this port; try rediss://",
+                                 talk->shown);
         talk->heard += (size_t)length;
         if (redisReaderFeed(talk->reader, buffer, (size_t)length) != REDIS_OK)
             return lki_error_no_memory(error);

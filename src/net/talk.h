@@ -17,6 +17,7 @@ typedef struct {
     int stop_fd;
     const char *shown; /* the server, for sentences */
     size_t heard;      /* bytes so far */
+    bool may_want_tls; /* plain, and to a port that was never heard of: it may be one of TLS */
 } lki_talk;
 
 lk_status lki_talk_write(lki_talk *, const lki_bytes *, lki_error *);

@@ -156,8 +156,7 @@ static lk_status explain_protocol(const lki_tls *tls, lki_error *error) {
             tls->has_certificate ? "it must trust the issuer of tls_cert" : "set tls_cert");
     if (!tls->is_open && reason == SSL_R_WRONG_VERSION_NUMBER)
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "%s does not speak TLS on this port; check the port, or use a URL "
-                             "without TLS",
+                             "%s does not speak TLS on this port; check the port, or try redis://",
                              tls->shown);
     return lki_error_set(error, LK_UNAVAILABLE, "TLS with %s failed: %s", tls->shown,
                          reason_of(code));
@@ -174,8 +173,8 @@ static lk_status explain(lki_tls *tls, int why, lki_error *error) {
     if (tls->is_open)
         return lki_error_set(error, LK_UNAVAILABLE, "%s has closed the connection", tls->shown);
     return lki_error_set(error, LK_UNAVAILABLE,
-                         "%s closed the connection in the TLS handshake; check that this port "
-                         "speaks TLS",
+                         "%s closed the connection in the TLS handshake; the server may not speak "
+                         "TLS on this port: try redis://",
                          tls->shown);
 }
 

@@ -163,8 +163,8 @@ static lk_status shake_hands(const attempt *a) {
             break;
         if (status == LK_OK)
             status = wait_for(a, transport->fd, events,
-                              "the TLS handshake is not answered in time; check that this port "
-                              "speaks TLS");
+                              "the TLS handshake is not answered in time; the server may not speak "
+                              "TLS on this port: try redis://");
     }
     return status;
 }

@@ -62,6 +62,26 @@ test_options_that_are_not_there_are_64_and_named() {
     expect_said "there is no option -Z;"
 }
 
+# Options of all stand before the subcommand or behind it; others stand behind it.
+test_an_option_of_one_command_before_its_name_is_64_and_sent_there() {
+    expect_refusal 64 "$latchkey" -n run a true
+    expect_said '-n is an option of `latchkey run`; write it after run;'
+    expect_refusal 64 "$latchkey" --wait=5 run a true
+    expect_said '--wait is an option of `latchkey run`; write it after run;'
+    expect_refusal 64 "$latchkey" --interval 1s watch
+    expect_said '--interval is an option of `latchkey watch` and `latchkey top`; write it after the command;'
+    expect_refusal 64 "$latchkey" -u local: --no-such ls
+    expect_said "latchkey: there is no option --no-such;"
+    expect_refusal 64 "$latchkey" --json run a true
+    expect_said "latchkey run: there is no option --json;"
+    expect_refusal 64 "$latchkey" -u
+    expect_said "-u needs a value;"
+    expect_refusal 64 "$latchkey" -u local:
+    expect_said "which command?"
+    expect_refusal 64 "$latchkey" "--bad=redis://:$secret@nowhere.invalid" ls
+    expect_refusal 64 "$latchkey" -u "redis://:$secret@nowhere.invalid" no-such
+}
+
 test_values_that_are_missing_are_64_and_named() {
     local words
     for words in "run -w" "run -E" "run -u" "run --lease" "run --policy" "run --on-lost" "run --owner" \

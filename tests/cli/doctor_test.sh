@@ -1,6 +1,6 @@
 # What `latchkey doctor` finds, on servers that were made so.
 # shellcheck shell=bash source-path=SCRIPTDIR
-# shellcheck disable=SC2317 # tests are called by name
+# shellcheck disable=SC1003,SC2016,SC2317 # quotes are the server's; tests are called by name
 guarantees=$(realpath "${BASH_SOURCE%/*}/../../docs/GUARANTEES.md")
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -97,14 +97,14 @@ pretend() {
             }
         }' "$sockets/$1" "$sockets/m" "$2" "$3" &
     servers+=($!)
-    eventually test -S "$sockets/$1"
+    eventually ask "$1" PING # the socket is there before it listens
 }
 
 doctor() {
     "$latchkey" doctor -u "unix://$sockets/$1" "${@:2}"
 }
 
-# expect_mark ok|note|wrong CHECK
+# expect_mark fine|note|wrong CHECK
 expect_mark() {
     grep -qE "^$1 +$2 " printed || fail "$2 is not $1 in: $(cat printed)"
 }
@@ -121,7 +121,7 @@ expect_only() {
 test_nothing_is_wrong_with_the_private_server() {
     expect_exit 0 "$latchkey" doctor
     expect_printed "0 of "
-    expect_mark ok replicas
+    expect_mark fine replicas
 }
 
 test_nothing_is_wrong_with_a_master_that_has_a_disk_and_a_replica() {
@@ -130,7 +130,7 @@ test_nothing_is_wrong_with_a_master_that_has_a_disk_and_a_replica() {
     expect_printed "0 of "
     local check
     for check in version role eviction persistence replicas clock rights module round-trip; do
-        expect_mark ok "$check"
+        expect_mark fine "$check"
     done
     [ ! -s said ] || fail "$(cat said)"
 }
@@ -138,6 +138,7 @@ test_nothing_is_wrong_with_a_master_that_has_a_disk_and_a_replica() {
 test_an_eviction_policy_that_drops_locks_is_found() {
     local policy
     start_pair
+    ask m CONFIG SET maxmemory 1gb >/dev/null
     for policy in allkeys-lru volatile-ttl; do
         ask m CONFIG SET maxmemory-policy "$policy" >/dev/null
         expect_exit 1 doctor m
@@ -145,6 +146,15 @@ test_an_eviction_policy_that_drops_locks_is_found() {
         expect_printed "$policy"
         expect_printed "CONFIG SET maxmemory-policy noeviction"
     done
+}
+
+test_an_eviction_policy_of_a_server_without_a_limit_is_worth_a_note() {
+    start_pair
+    ask m CONFIG SET maxmemory-policy allkeys-lru >/dev/null
+    expect_exit 0 doctor m
+    expect_mark note eviction
+    expect_printed "with maxmemory 0, as now, it is never full"
+    expect_printed "CONFIG SET maxmemory-policy noeviction"
 }
 
 test_a_server_without_persistence_is_found() {
@@ -163,10 +173,12 @@ test_snapshots_alone_are_worth_a_note() {
     expect_mark note persistence
 }
 
-test_a_server_without_replicas_is_found() {
+test_a_server_without_replicas_is_worth_a_note() {
     start_server alone --appendonly yes
-    expect_exit 1 doctor alone
-    expect_only replicas
+    expect_exit 0 doctor alone
+    expect_mark note replicas
+    expect_printed "set up a replica"
+    expect_printed "0 of "
 }
 
 test_a_replica_given_as_the_server_is_found() {
@@ -187,6 +199,23 @@ test_a_clock_that_differs_from_ours_is_found() {
     expect_exit 1 doctor behind
     expect_only clock
     expect_printed "behind ours"
+}
+
+test_a_clock_that_differs_a_little_is_worth_a_note() {
+    start_pair
+    pretend little 5 7
+    expect_exit 0 doctor little
+    expect_mark note clock
+    expect_printed "ahead of ours"
+}
+
+test_what_the_server_does_not_tell_is_worth_a_note() {
+    start_pair
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -config >/dev/null
+    ask m CONFIG SET appendonly no >/dev/null
+    expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_mark note persistence
+    expect_printed "+config|get"
 }
 
 test_a_server_that_is_too_old_is_found() {
@@ -213,12 +242,61 @@ test_the_rights_that_the_guarantees_list_are_enough() {
     [ "${#rights[@]}" -ge 24 ] || fail "rights: ${rights[*]}"
     ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" >/dev/null
     expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
-    expect_mark ok rights
+    expect_mark fine rights
     expect_printed "user app"
 }
 
+# grant_as_told NAME: gives the line that doctor printed to redis-cli, as a person would copy it.
+grant_as_told() {
+    local line
+    line=$(grep '^ACL SETUSER ' printed) || fail "no line to copy in: $(cat printed)"
+    [ "$(echo "$line" | "$asker" -s "$sockets/$1" 2>&1)" = OK ] || fail "$line"
+}
+
+# What the command says of a right that is missing leads to the line that grants it.
+test_a_denial_leads_to_doctor_and_doctor_to_the_line_that_helps() {
+    local prefix user url words
+    start_pair
+    export LATCHKEY_PASSWORD=pw
+    for user in new some; do
+        for prefix in lk shop 'x[1]*?^' 'it"s\' "it's"; do
+            url=unix://$user@$sockets/m
+            ask m ACL SETUSER "$user" reset on '>pw' >/dev/null
+            [ "$user" = new ] || ask m ACL SETUSER "$user" '~other:*' +get +publish -ping >/dev/null
+            expect_exit 77 "$latchkey" run -u "$url" --prefix "$prefix" a true
+            expect_one_line
+            expect_said '`latchkey doctor`'
+            expect_exit 1 "$latchkey" doctor -u "$url" --prefix "$prefix"
+            expect_mark wrong rights
+            grant_as_told m
+            expect_exit 0 "$latchkey" run -u "$url" --prefix "$prefix" a true
+            expect_exit 0 "$latchkey" doctor -u "$url" --prefix "$prefix"
+        done
+    done
+    ask m ACL SETUSER new -evalsha -eval -scan >/dev/null
+    for words in "ls" "inspect a" "release -y a"; do
+        # shellcheck disable=SC2086
+        expect_exit 77 "$latchkey" $words -u "unix://new@$sockets/m"
+        expect_said '`latchkey doctor`'
+    done
+}
+
+test_the_line_to_copy_is_the_advice_of_json() {
+    start_pair
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -zcard -get >/dev/null
+    expect_exit 1 "$latchkey" doctor --json -u "unix://app:pw@$sockets/m"
+    check [ "$(jq -r 'select(.name == "rights").advice' printed)" = "ACL SETUSER app +get +zcard" ]
+}
+
+# A wrong password is nothing that doctor could say more of.
+test_a_password_that_is_refused_does_not_lead_to_doctor() {
+    start_server locked --requirepass right
+    expect_exit 77 "$latchkey" run -u "unix://:wrong@$sockets/locked" a true
+    ! grep -q doctor said || fail "$(cat said)"
+}
+
 test_a_missing_right_is_found_and_its_advice_helps() {
-    local rights advice
+    local rights
     start_pair
     mapfile -t rights < <(needed_rights)
     ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" -eval -zcard >/dev/null
@@ -230,9 +308,7 @@ test_a_missing_right_is_found_and_its_advice_helps() {
     expect_only rights
     expect_printed '~lk:*'
     expect_printed '&lk:*'
-    advice=$(sed -n 's/^wrong .*; do: //p' printed)
-    # shellcheck disable=SC2086 # it is a command
-    (set -f && ask m $advice) >/dev/null || fail "$advice"
+    grant_as_told m
     expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
     expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m" --prefix shop
     expect_printed '~shop:*'
@@ -273,10 +349,11 @@ test_json_has_an_object_for_each_check() {
     expect_exit 1 doctor alone --json
     jq -es 'all(has("name") and has("ok") and has("text") and has("advice"))' printed >/dev/null ||
         fail "$(cat printed)"
-    check [ "$(jq -r 'select(.ok | not).name' printed | sort | tr '\n' ' ')" = \
-        "persistence replicas " ]
-    check [ "$(jq -r 'select(.ok != (.level != "wrong")).name' printed)" = "" ]
-    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,level,text,advice ]
+    check [ "$(jq -r 'select(.ok | not).name' printed)" = persistence ]
+    check [ "$(jq -r 'select(.grade == "note").name' printed)" = replicas ]
+    check [ "$(jq -r .grade printed | sort -u | tr '\n' ' ')" = "fine note wrong " ]
+    check [ "$(jq -r 'select(.ok != (.grade != "wrong")).name' printed)" = "" ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,grade,text,advice ]
     check [ "$(jq -r 'select((.ok | not) and .advice == "").name' printed)" = "" ]
 }
 
@@ -302,15 +379,17 @@ test_a_db_that_may_not_be_selected_is_a_right_that_is_missing() {
 # All at once, and each of them is told.
 test_what_is_wrong_does_not_hide_what_else_is() {
     start_pair
-    start_server alone --maxmemory-policy allkeys-lru
+    start_server alone --maxmemory-policy allkeys-lru --maxmemory 1gb
     ask alone ACL SETUSER app on '>pw' '~other:*' '&lk:*' +@all -zcard >/dev/null
     expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/alone"
     local check
-    for check in eviction persistence replicas rights; do
+    for check in eviction persistence rights; do
         expect_mark wrong "$check"
     done
+    expect_mark note replicas
     expect_printed '~lk:* +zcard'
-    expect_printed '4 of 9 checks'
+    expect_printed '3 of 9 checks'
+    ask r CONFIG SET maxmemory 1gb >/dev/null
     ask r CONFIG SET maxmemory-policy volatile-lru >/dev/null
     expect_exit 1 doctor r
     for check in role eviction persistence; do

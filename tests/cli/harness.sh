@@ -106,7 +106,7 @@ let_go() {
 
 # waits LOCK COUNT
 waits() {
-    "$latchkey" inspect "$1" | grep -q "hold it, $2 wait"
+    "$latchkey" inspect "$1" | grep -qE "it, $2 waits?\$"
 }
 
 # ends_with CODE PID

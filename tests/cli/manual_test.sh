@@ -101,6 +101,7 @@ test_examples_begin_with_a_command_that_exists() {
         examples "$page" >lines
         check [ -s lines ]
         while read -r word name rest; do
+            [ "$name" != -u ] || read -r _ name rest <<<"$rest"
             case $word in
             latchkey) check grep -qx -- "$name" listed ;;
             export) ;;
@@ -174,6 +175,9 @@ test_fields_of_json_are_in_the_pages() {
     eventually sh -c "'$latchkey' inspect a | grep -q '1 wait'"
     expect_exit 0 "$latchkey" ls --json
     expect_keys_in "$pages/latchkey-ls.1"
+    expect_exit 0 "$latchkey" ls -l --json
+    expect_printed held_ms
+    expect_keys_in "$pages/latchkey-ls.1"
     expect_exit 0 "$latchkey" inspect a --json
     expect_printed waited_ms
     expect_keys_in "$pages/latchkey-inspect.1"
@@ -234,6 +238,59 @@ test_bash_offers_the_options_that_help_prints() {
     done
 }
 
+# What `latchkey` takes before the subcommand: all that its commands have in common, and --json.
+lead_options() {
+    local name
+    for name in run ls inspect watch top release doctor bench; do
+        helped_options "$name"
+    done | sort | uniq -c | sed -nE 's/^ *8 (.*)/\1/p'
+    printf '%s\n' -j --json -V --version
+}
+
+test_bash_offers_the_options_of_all_before_the_subcommand() {
+    load_bash_completion
+    complete_line "latchkey -"
+    # shellcheck disable=SC2046
+    expect_offered $(lead_options)
+    complete_line "latchkey --verbose --tls-k"
+    expect_offered --tls-key
+}
+
+test_bash_offers_all_as_usual_behind_options_of_all() {
+    load_bash_completion
+    for lead in "-u local:" "--url=local:" "-ulocal:" "--verbose --prefix lk" "-u local: --"; do
+        complete_line "$latchkey $lead "
+        # shellcheck disable=SC2046
+        expect_offered $(subcommands)
+        complete_line "$latchkey $lead insp"
+        expect_offered inspect
+        complete_line "$latchkey $lead run --policy="
+        expect_offered fair phase-fair prefer-writer prefer-reader
+    done
+    complete_line "$latchkey -u "
+    expect_offered ''
+    : >ca.pem
+    complete_line "$latchkey --tls-ca ca"
+    expect_offered ca.pem
+    end_jobs_with_test
+    mkfifo stop
+    "$latchkey" run --prefix other web sh -c 'read -r line <stop' &
+    eventually "$latchkey" ls --prefix other web
+    complete_line "$latchkey --prefix other inspect "
+    expect_offered web
+    complete_line "$latchkey inspect "
+    expect_offered ''
+    echo >stop
+    wait
+}
+
+test_latchkey_1_lists_the_options_of_all() {
+    lead_options | sed -nE '/^--(help|version)$/d; /^--/p' | one_a_line >wanted
+    section "$pages/latchkey.1" DESCRIPTION | sed -n '/^Options that all/,/^Options of one/p' |
+        sed -nE 's/^\.Fl (-[a-z-]+).*/-\1/p' | one_a_line >in_page
+    expect_same latchkey.1 wanted in_page
+}
+
 test_bash_knows_which_options_take_a_value() {
     local name option
     load_bash_completion
@@ -259,6 +316,8 @@ test_bash_offers_the_values_of_options() {
     expect_offered prefer-writer prefer-reader
     complete_line "latchkey run --on-lost "
     expect_offered term kill ignore
+    complete_line "latchkey ls --mode "
+    expect_offered read write
     : >ca.pem
     complete_line "latchkey ls --tls-ca ca"
     expect_offered ca.pem
@@ -348,6 +407,49 @@ test_zsh_and_fish_have_the_subcommands() {
     sed -nE "s/^complete .*_first_argument help' -a '([a-z ]+)'.*/\1/p" "$completions/latchkey.fish" |
         tr ' ' '\n' >got
     expect_same "fish, help" listed got
+}
+
+test_zsh_and_fish_have_the_options_of_all_before_the_subcommand() {
+    lead_options | one_a_line >wanted
+    {
+        sed -n '/ common=(/,/^    )/p' "$completions/_latchkey"
+        sed -n '/_arguments -C : [$]common/,/arguments/p' "$completions/_latchkey"
+    } | sed -nE "s/^ +'(\([^)]*\))?'\{(-[A-Za-z])\+?,(--[a-z-]+)=?\}.*/\2 \3/p
+                 s/^ +'(--[a-z-]+)=?\[.*/\1/p" | one_a_line >got
+    expect_same zsh wanted got
+    sed -nE 's/^complete -c latchkey -n __latchkey_needs_command -(.*) -d .*/-\1/p' "$completions/latchkey.fish" |
+        sed -nE 's/^-s ([A-Za-z]) -l ([a-z-]+).*/-\1 --\2/p; s/^-l ([a-z-]+).*/--\1/p' | one_a_line >got
+    expect_same fish wanted got
+}
+
+# fish_offers LINE: the words that fish offers at its end, in `offered`.
+fish_offers() {
+    # shellcheck disable=SC2016 # fish expands them
+    fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$completions/latchkey.fish" "$1" |
+        cut -f1 >offered
+}
+
+test_fish_offers_all_as_usual_behind_options_of_all() {
+    if ! command -v fish >/dev/null; then
+        echo "left out: there is no fish here"
+        return
+    fi
+    export HOME=$PWD
+    for lead in "" "-u local: " "--url=local: " "--verbose --prefix lk "; do
+        fish_offers "latchkey $lead"
+        # shellcheck disable=SC2046
+        expect_offered $(subcommands)
+        fish_offers "latchkey ${lead}run --on-lost "
+        expect_offered term kill ignore
+    done
+    end_jobs_with_test
+    mkfifo stop
+    "$latchkey" run --prefix other web sh -c 'read -r line <stop' &
+    eventually "$latchkey" ls --prefix other web
+    fish_offers "$latchkey --prefix other inspect "
+    expect_offered web
+    echo >stop
+    wait
 }
 
 test_zsh_and_fish_can_read_theirs() {

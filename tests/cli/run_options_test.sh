@@ -88,6 +88,23 @@ test_two_dashes_end_the_options() {
     expect_printed dashed
 }
 
+# Such a command is there, so that it would run if it were taken for one.
+test_an_option_behind_the_name_is_refused_and_sent_before_it() {
+    local word
+    for word in -n --nonblock -w5 --wait=5 -sn -cx --help -u --no-such -Z ---; do
+        printf '#!/bin/sh\necho ran >ran\n' >"./$word"
+        chmod +x "./$word"
+        PATH=$PWD:$PATH expect_exit 64 "$latchkey" run a "$word" true
+        expect_one_line
+        expect_said "${word%%=*} comes after lock \"a\": options go before NAME;"
+        [ ! -e ran ] || fail "$word was run"
+    done
+    PATH=$PWD:$PATH expect_exit 0 "$latchkey" run a -- -n true
+    check test -e ran
+    expect_exit 64 "$latchkey" run a --url=redis://:s3cr3t@host true
+    ! grep -q s3cr3t said || fail "the password is in: $(cat said)"
+}
+
 test_words_of_the_command_are_passed_as_they_are() {
     # shellcheck disable=SC2016
     expect_exit 0 "$latchkey" run a printf '[%s]' 'a b' '' '$HOME' '*'

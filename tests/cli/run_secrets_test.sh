@@ -16,9 +16,14 @@ expect_secret() {
 }
 
 run_with() {
+    run_as run --verbose "$@"
+}
+
+# run_as WORD…: the words up to the name.
+run_as() {
     mkfifo stop
     # shellcheck disable=SC2016
-    "$latchkey" run --verbose "$@" a sh -c 'echo $$ >child; read -r line <stop; env >environment' 2>said &
+    "$latchkey" "$@" a sh -c 'echo $$ >child; read -r line <stop; env >environment' 2>said &
     eventually test -s child
     expect_secret "$!"
     echo >stop
@@ -36,6 +41,15 @@ test_a_password_in_the_url_is_seen_neither_by_ps_nor_in_the_log() {
 test_the_long_form_hides_it_too() {
     start_server --requirepass "$password"
     run_with --url="unix://default:$password@$socket"
+}
+
+test_before_the_subcommand_it_is_hidden_too() {
+    start_server --requirepass "$password"
+    run_as --verbose -u "unix://:$password@$socket" run
+    rm stop child
+    run_as --verbose --url="unix://:$password@$socket" run
+    rm stop child
+    run_as --verbose -u "unix://:$password@/nowhere" run --url="unix://:$password@$socket"
 }
 
 test_a_waiter_hides_it_too() {

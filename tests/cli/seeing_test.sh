@@ -102,6 +102,173 @@ test_ls_shows_modes_holders_and_waiters() {
     check [ "$(wc -l <printed)" -eq 1 ]
 }
 
+# The server that the environment names is not there, so that the option must have been heard.
+test_options_before_the_subcommand_mean_the_same() {
+    hold --prefix other one
+    one_is_held() {
+        "$latchkey" ls --prefix other one
+    }
+    eventually one_is_held
+    export LATCHKEY_URL=unix:///nowhere
+    expect_exit 0 "$latchkey" -u local: --prefix other ls
+    check grep -q '^one ' printed
+    expect_exit 0 "$latchkey" --url=local: --json ls --prefix other
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 0 "$latchkey" -julocal: --prefix other -- inspect one
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 0 "$latchkey" --verbose -u local: --prefix other -- ls -j
+    check [ "$(jq -r .name printed)" = one ]
+    expect_exit 5 "$latchkey" -u local: run two sh -c 'exit 5'
+    expect_exit 0 "$latchkey" --prefix lk -u local: ls
+    check [ ! -s printed ]
+    expect_exit 0 "$latchkey" -u local: help ls
+    expect_printed "usage: latchkey ls"
+    expect_exit 0 "$latchkey" -u local: --version
+    expect_printed "latchkey "
+    expect_exit 0 "$latchkey" -u local: ls --help
+    expect_printed "usage: latchkey ls"
+}
+
+test_of_an_option_given_twice_the_later_counts() {
+    expect_exit 69 "$latchkey" -u local: ls -u unix:///nowhere
+    expect_exit 0 "$latchkey" -u unix:///nowhere ls -u local:
+    expect_exit 0 "$latchkey" -u unix:///nowhere -u local: ls
+    expect_exit 0 "$latchkey" ls --prefix a -u unix:///nowhere --prefix b -u local:
+}
+
+# fits OPTION…: the owners of the holders that ls lists with these, on one line.
+fits() {
+    "$latchkey" ls --json "$@" | jq -r .owner | sort | paste -sd' '
+}
+
+# Holders r1 and r2 of the lock `shared`, w of `single`; no renewal comes meanwhile.
+hold_three() {
+    hold --lease 1h -s --owner r1 shared
+    pid_of_r1=$begun
+    hold --lease 1h -s --owner r2 shared
+    hold --lease 1h --owner w single
+    eventually crowd shared 2 0
+    eventually crowd single 1 0
+}
+
+test_ls_l_has_a_line_for_each_holder() {
+    local line fence
+    hold_three
+    expect_exit 0 "$latchkey" ls -l
+    check [ "$(wc -l <printed)" -eq 4 ]
+    check [ "$(head -1 printed | tr -s ' ')" = "LOCK MODE APP HOST PID HELD FOR LEASE LEFT FENCE OWNER" ]
+    fence=$("$latchkey" inspect --json single | jq '.held_by[0].fence')
+    check grep -qE "^shared +read +latchkey +$(hostname) +$pid_of_r1 +[0-9.]+s +[0-9mh]+s? +[0-9]+ +r1\$" printed
+    check grep -qE "^shared +read .* r2\$" printed
+    check grep -qE "^single +write +latchkey +$(hostname) +[0-9]+ +[0-9.]+s +[0-9mh]+s? +$fence +w\$" printed
+    expect_exit 0 "$latchkey" ls --long 'sin*'
+    check [ "$(wc -l <printed)" -eq 2 ]
+    expect_exit 0 "$latchkey" ls
+    check [ "$(head -1 printed | tr -s ' ')" = "LOCK MODE HOLDERS WAITERS OLDEST WAIT" ]
+}
+
+test_ls_l_as_json_has_the_same() {
+    hold_three
+    expect_exit 0 "$latchkey" ls -lj
+    check [ "$(wc -l <printed)" -eq 3 ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = \
+        name,mode,owner,group,app,host,pid,reads,writes,held_ms,left_ms,fence,provisional,handle ]
+    check [ "$(jq -c "select(.owner == \"r1\") | [.name, .mode, .app, .host, .pid]" printed)" = \
+        "[\"shared\",\"read\",\"latchkey\",\"$(hostname)\",$pid_of_r1]" ]
+    check [ "$(jq -c 'select(.owner == "w") | [.name, .mode, .writes, .left_ms > 0, .held_ms >= 0, .fence > 0]' \
+        printed)" = '["single","write",1,true,true,true]' ]
+}
+
+test_ls_chooses_holders_by_who_and_how() {
+    hold_three
+    check [ "$(fits --host "$(hostname)")" = "r1 r2 w" ]
+    check [ "$(fits --host 'no-such-*')" = "" ]
+    check [ "$(fits --pid "$pid_of_r1")" = r1 ]
+    check [ "$(fits --app latchkey)" = "r1 r2 w" ]
+    check [ "$(fits --app 'latch*')" = "r1 r2 w" ]
+    check [ "$(fits --app latch)" = "" ]
+    check [ "$(fits --owner r2)" = r2 ]
+    check [ "$(fits --owner 'r[12]')" = "r1 r2" ]
+    check [ "$(fits --mode read)" = "r1 r2" ]
+    check [ "$(fits --mode write)" = w ]
+    check [ "$(fits --mode read --owner '*2' --app latchkey)" = r2 ]
+    check [ "$(fits --mode read --owner w)" = "" ]
+    check [ "$(fits --mode read single)" = "" ]
+    check [ "$(fits --mode read 'sh*')" = "r1 r2" ]
+    expect_exit 0 "$latchkey" ls --owner r2
+    check [ "$(wc -l <printed)" -eq 2 ]
+    check grep -q '^shared .* r2$' printed
+}
+
+test_ls_chooses_holders_by_how_long_they_have_held() {
+    hold --owner early one
+    eventually crowd one 1 0
+    early_is_old() {
+        [ "$(fits --held-for 1s)" = early ]
+    }
+    check [ "$(fits --held-for 0)" = early ]
+    check [ "$(fits --held-for 1h)" = "" ]
+    eventually early_is_old
+    hold --owner late two
+    eventually crowd two 1 0
+    local held_ms
+    held_ms=$("$latchkey" ls -l --json one | jq .held_ms)
+    check [ "$(fits --held-for "${held_ms}ms" --owner early)" = early ]
+    expect_exit 64 "$latchkey" ls --held-for long
+    expect_said "--held-for long is no time"
+}
+
+test_holders_that_nothing_fits_are_1() {
+    hold_three
+    expect_exit 1 "$latchkey" ls --owner nobody
+    expect_one_line
+    expect_said "no holder fits"
+    check [ ! -s printed ]
+    expect_exit 1 "$latchkey" ls --json --mode read 'single'
+    expect_one_line
+    expect_said "no holder of a lock called single fits"
+    expect_exit 1 "$latchkey" ls -l 'two*'
+    expect_said "no lock is called two*"
+    expect_exit 64 "$latchkey" ls --mode shared
+    expect_said "--mode cannot be shared; it can be read, write"
+    expect_exit 64 "$latchkey" ls --pid -1
+    expect_said "--pid -1 is no process number"
+}
+
+test_ls_l_shows_a_lock_that_nobody_holds_unless_holders_are_chosen() {
+    hold left
+    eventually crowd left 1 0
+    check "$latchkey" release -y left
+    ends_with 79 "$begun"
+    expect_exit 0 "$latchkey" ls -l
+    check grep -qE '^left +abandoned +- +- +- +- +- +- +-$' printed
+    check [ "$("$latchkey" ls -lj | jq -c '[.name, .mode, .owner, .pid]')" = '["left","none","",0]' ]
+    expect_exit 1 "$latchkey" ls --held-for 0
+    check "$latchkey" run left true
+}
+
+# calls_of COMMAND: how often the server has run it.
+calls_of() {
+    "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" info commandstats |
+        sed -nE "s/^cmdstat_$1:calls=([0-9]+),.*/\1/p"
+}
+
+# What `ls` asks of each lock, `ls -l` with any choice asks no oftener.
+test_ls_l_asks_for_each_lock_once() {
+    local before plain long
+    asker=$(command -v redis-cli || command -v valkey-cli)
+    hold_three
+    "$latchkey" ls -l >/dev/null # its script is loaded
+    before=$(calls_of evalsha)
+    "$latchkey" ls >/dev/null
+    plain=$(($(calls_of evalsha) - before))
+    before=$(calls_of evalsha)
+    "$latchkey" ls -l --host '*' --pid "$pid_of_r1" --app '*' --owner '*' --mode read --held-for 0 >/dev/null
+    long=$(($(calls_of evalsha) - before))
+    check [ "$plain" -eq 2 ]
+    check [ "$long" -eq 2 ]
+}
+
 test_ls_without_a_lock_prints_nothing() {
     expect_exit 0 "$latchkey" ls
     check [ ! -s printed ]
@@ -171,7 +338,7 @@ test_inspect_lines_up() {
     eventually crowd both 2 1
     expect_exit 0 "$latchkey" inspect both
     check [ "$(sed -n 1p printed)" = "lock     both" ]
-    check [ "$(sed -n 2p printed)" = "state    read, 2 hold it, 1 wait" ]
+    check [ "$(sed -n 2p printed)" = "state    read, 2 hold it, 1 waits" ]
     check [ "$(sed -n 3p printed)" = "policy   fair" ]
     check grep -qE '^fence    [1-9][0-9]*$' printed
     local head owner reads
@@ -189,6 +356,18 @@ test_inspect_lines_up() {
     line=$(tail -1 printed)
     check [ "$(offset_of 'FOR A' "$head")" -eq "$(offset_of write "$line")" ]
     check [ "$(offset_of OWNER "$head")" -eq $((${#line} - 1)) ]
+}
+
+test_counts_go_with_their_words() {
+    hold counted
+    eventually crowd counted 1 0
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 0 wait" ]
+    hold counted
+    eventually crowd counted 1 1
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 1 waits" ]
+    hold counted
+    eventually crowd counted 1 2
+    check [ "$("$latchkey" inspect counted | sed -n 2p)" = "state    write, 1 holds it, 2 wait" ]
 }
 
 test_inspect_of_a_lock_that_nobody_uses_says_free() {
@@ -366,6 +545,7 @@ test_a_lock_that_a_writer_lost_is_shown_as_abandoned() {
     expect_exit 0 "$latchkey" ls left
     check grep -qE '^left +abandoned +0 +0 +-$' printed
     expect_exit 0 "$latchkey" inspect left
+    check [ "$(sed -n 2p printed)" = "state    nobody holds it, 0 wait" ]
     expect_printed 'abandoned: a writer was lost'
     check [ "$("$latchkey" ls -j left | jq -c '[.mode, .abandoned]')" = '["none",true]' ]
     check "$latchkey" run left true

@@ -102,6 +102,19 @@ test_locks_are_listed_those_waited_for_first() {
     let_some_go
 }
 
+test_counts_in_the_title_go_with_their_words() {
+    hold one apple
+    eventually "$latchkey" ls apple
+    start_top
+    eventually shows '^latchkey top: 1 lock, 1 holder, 0 waiters, by '
+    hold two apple
+    eventually shows '^latchkey top: 1 lock, 1 holder, 1 waiter, by '
+    hold three -s berry
+    eventually shows '^latchkey top: 2 locks, 2 holders, 1 waiter, by '
+    quit_top
+    let_go one two three
+}
+
 test_keys_sort() {
     hold_some
     start_top

@@ -208,6 +208,34 @@ static void what_a_user_lacks_is_named(void **state) {
     ask(eye, "ACL DELUSER some");
 }
 
+static bool lacks(const char *right) {
+    for (size_t i = 0; i < facts->missing_count; i++)
+        if (strcmp(facts->missing[i], right) == 0)
+            return true;
+    return false;
+}
+
+static void keys_and_channels_that_cannot_be_tried_are_missing(void **state) {
+    (void)state;
+    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +ping +subscribe");
+    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+    assert_true(lacks("+get") && lacks("~lk:*"));
+    assert_false(lacks("&lk:*"));
+    ask(eye, "ACL SETUSER some -subscribe +get");
+    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+    assert_true(lacks("+subscribe") && lacks("&lk:*"));
+    assert_false(lacks("~lk:*"));
+    ask(eye, "ACL DELUSER some");
+}
+
+static void a_prefix_with_signs_of_a_pattern_stands_for_itself(void **state) {
+    (void)state;
+    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all");
+    assert_status(examine_with("some:pw@", (lk_client_options){.prefix = "a[b]*?^\\"}), LK_OK);
+    assert_missing("~a\\[b\\]\\*\\?\\^\\\\:* &a\\[b\\]\\*\\?\\^\\\\:*");
+    ask(eye, "ACL DELUSER some");
+}
+
 static void a_db_that_may_not_be_selected_is_a_right_that_is_missing(void **state) {
     (void)state;
     ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all -select");
@@ -348,6 +376,8 @@ int main(void) {
         TEST(control_bytes_of_the_server_are_tamed),
         TEST(a_clock_that_is_ahead_or_behind_is_measured),
         TEST(what_a_user_lacks_is_named),
+        TEST(keys_and_channels_that_cannot_be_tried_are_missing),
+        TEST(a_prefix_with_signs_of_a_pattern_stands_for_itself),
         TEST(a_db_that_may_not_be_selected_is_a_right_that_is_missing),
         TEST(the_words_of_every_version_are_understood),
         TEST(commands_that_the_server_does_not_know_are_named),

@@ -108,7 +108,7 @@ static void an_argument_is_not_valid(void **state) {
     (void)state;
     lk_client *client = open_client();
     lk_lock *lock = handle_of(client, "why:invalid");
-    assert_reason(lk_timedrdlock(lock, -1), LK_INVALID, "wait_ms");
+    assert_reason(lk_timedrdlock(lock, -2), LK_INVALID, "wait_ms");
     assert_says(lk_last_error(), "why:invalid");
     assert_reason(lk_timedwrlock(lock, INT64_MIN), LK_INVALID, "wait_ms");
     assert_says(lk_last_error(), "why:invalid");

@@ -314,15 +314,17 @@ static void options_and_name_are_copied(void **state) {
     lk_close(client);
 }
 
-static void a_wait_below_0_is_refused(void **state) {
+static void a_wait_below_minus_1_is_refused(void **state) {
     (void)state;
     lk_client *client = open_client();
     lk_lock *lock = handle_of(client, "i:wait");
-    const int64_t bad[] = {-1, INT64_MIN};
+    const int64_t bad[] = {-2, INT64_MIN};
     for (size_t i = 0; i < 2; i++) {
         assert_status(lk_timedrdlock(lock, bad[i]), LK_INVALID);
         assert_says(lk_last_error(), "wait_ms");
         assert_status(lk_timedwrlock(lock, bad[i]), LK_INVALID);
+        assert_says(lk_last_error(), "wait_ms");
+        assert_status(lk_acquire_async(lock, LK_WRITE, bad[i], NULL, NULL), LK_INVALID);
         assert_says(lk_last_error(), "wait_ms");
     }
     assert_false(lk_valid(lock));
@@ -398,7 +400,7 @@ int main(int argc, char **argv) {
         world_test(a_policy_is_one_of_four),
         world_test(a_group_has_up_to_64_bytes_and_an_owner_1_to_128),
         world_test(options_and_name_are_copied),
-        world_test(a_wait_below_0_is_refused),
+        world_test(a_wait_below_minus_1_is_refused),
         world_test(holds_nest_65535_deep_and_no_deeper),
         world_test(each_status_has_a_name_and_a_text),
         world_test(a_number_that_is_no_status_has_a_name_and_a_text_too),

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -189,6 +191,108 @@ static void a_server_that_nobody_vouches_for_is_denied(void **state) {
     assert_null(client);
 }
 
+/* ------------------------------------------------------------------------------ the wrong port */
+
+enum { BRIEF_MS = 300 };
+
+/* Both ways to a server refuse it, with this hint. */
+static void assert_hint(const char *hint, const char *format, unsigned port) {
+    lk_client_options options = {.connect_timeout_ms = BRIEF_MS};
+    lk_client *client;
+    lk_facts *facts;
+    char url[256];
+    snprintf(url, sizeof url, format, port);
+    assert_int_equal(lk_open(url, &options, &client), LK_UNAVAILABLE);
+    if (!strstr(lk_last_error(), hint))
+        fail_msg("lk_open: %s", lk_last_error());
+    assert_int_equal(lk_examine(url, &options, &facts), LK_UNAVAILABLE);
+    if (!strstr(lk_last_error(), hint))
+        fail_msg("lk_examine: %s", lk_last_error());
+}
+
+static void a_plain_url_to_a_port_of_tls_hints_at_tls(void **state) {
+    (void)state;
+    assert_hint("the server may expect TLS: try rediss://", "redis://localhost:%u", secure.port);
+    assert_hint("the server may expect TLS: try rediss://", "redis://:x@127.0.0.1:%u", secure.port);
+    assert_hint("the server may expect TLS: try rediss://", "redis://127.0.0.1:%u/2", guarded.port);
+}
+
+static void a_url_with_tls_to_a_plain_port_hints_at_none(void **state) {
+    (void)state;
+    assert_hint("try redis://", "rediss://localhost:%u", plain.port);
+}
+
+/* A server at `door` that says the same to everybody, at once or when it was spoken to. */
+typedef struct {
+    int door;
+    const char *words;
+    size_t length;
+    bool listens;
+    pthread_t thread;
+} speaker;
+
+static void *speak(void *context) {
+    speaker *self = context;
+    char heard[256];
+    for (int fd; (fd = accept(self->door, NULL, NULL)) >= 0; close(fd)) {
+        if (self->listens && recv(fd, heard, sizeof heard, 0) <= 0)
+            continue;
+        if (self->length)
+            send(fd, self->words, self->length, MSG_NOSIGNAL);
+        shutdown(fd, SHUT_WR);
+        while (recv(fd, heard, sizeof heard, 0) > 0)
+            continue;
+    }
+    return NULL;
+}
+
+static void speaker_start(speaker *self, unsigned *port) {
+    self->door = bind_any_port(port, 4);
+    assert_true(self->door >= 0);
+    assert_int_equal(pthread_create(&self->thread, NULL, speak, self), 0);
+}
+
+static void speaker_end(speaker *self) {
+    shutdown(self->door, SHUT_RDWR);
+    pthread_join(self->thread, NULL);
+    close(self->door);
+}
+
+static void an_alert_of_tls_hints_at_tls(void **state) {
+    (void)state;
+    static const char alert[] = {0x15, 3, 3, 0, 2, 2, 70};
+    for (int listens = 0; listens < 2; listens++) {
+        speaker server = {.words = alert, .length = sizeof alert, .listens = listens};
+        unsigned port;
+        speaker_start(&server, &port);
+        assert_hint("the server expects TLS on this port; try rediss://", "redis://127.0.0.1:%u",
+                    port);
+        speaker_end(&server);
+    }
+}
+
+static void a_server_that_hangs_up_at_once_may_want_tls(void **state) {
+    (void)state;
+    speaker server = {.words = "", .listens = true};
+    unsigned port;
+    speaker_start(&server, &port);
+    assert_hint("has closed the connection; the server may expect TLS: try rediss://",
+                "redis://127.0.0.1:%u", port);
+    speaker_end(&server);
+}
+
+static void a_server_that_has_answered_does_not_want_tls(void **state) {
+    (void)state;
+    speaker server = {.words = "+OK\r\n", .length = 5, .listens = true};
+    unsigned port;
+    lk_client *client;
+    speaker_start(&server, &port);
+    assert_int_equal(open_at(NULL, &client, "redis://127.0.0.1:%u", port), LK_UNAVAILABLE);
+    assert_non_null(strstr(lk_last_error(), "has closed the connection"));
+    assert_null(strstr(lk_last_error(), "TLS"));
+    speaker_end(&server);
+}
+
 /* ------------------------------------------------------------------------------ who, and where */
 
 static void a_user_of_the_acl_works_with_its_password(void **state) {
@@ -230,6 +334,11 @@ int main(void) {
         cmocka_unit_test(a_client_shows_its_certificate),
         cmocka_unit_test(a_client_without_the_certificate_it_needs_is_denied),
         cmocka_unit_test(a_server_that_nobody_vouches_for_is_denied),
+        cmocka_unit_test(a_plain_url_to_a_port_of_tls_hints_at_tls),
+        cmocka_unit_test(a_url_with_tls_to_a_plain_port_hints_at_none),
+        cmocka_unit_test(an_alert_of_tls_hints_at_tls),
+        cmocka_unit_test(a_server_that_hangs_up_at_once_may_want_tls),
+        cmocka_unit_test(a_server_that_has_answered_does_not_want_tls),
         cmocka_unit_test(a_user_of_the_acl_works_with_its_password),
         cmocka_unit_test(databases_have_locks_of_their_own),
     };

@@ -39,6 +39,37 @@ static void a_time_out_comes_not_before_its_time(void **state) {
     lk_close(client);
 }
 
+typedef struct {
+    lk_lock *lock;
+    lk_status (*call)(lk_lock *, int64_t wait_ms);
+    lk_status status;
+} endless;
+
+static void *wait_endlessly(void *context) {
+    endless *self = context;
+    self->status = self->call(self->lock, -1);
+    return NULL;
+}
+
+static void a_wait_of_minus_1_is_as_long_as_it_takes(void **state) {
+    (void)state;
+    lk_client *client = open_client();
+    lk_lock *locks[] = {handle_of(client, "w:endless"), handle_of(client, "w:endless")};
+    endless waiters[] = {{.lock = locks[1], .call = lk_timedrdlock},
+                         {.lock = locks[1], .call = lk_timedwrlock}};
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(lk_wrlock(locks[0]));
+        pthread_t thread = thread_start(wait_endlessly, &waiters[i]);
+        assert_eventually(waiter_total(client, "w:endless") == 1);
+        assert_ok(lk_wrunlock(locks[0]));
+        thread_join(thread);
+        assert_ok(waiters[i].status);
+        assert_ok(give(locks[1], i == 0 ? LK_READ : LK_WRITE));
+    }
+    free_handles(locks, 2);
+    lk_close(client);
+}
+
 static void a_time_counts_from_the_call_also_behind_others_of_the_handle(void **state) {
     (void)state;
     lk_client *client = open_client();
@@ -288,6 +319,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         world_test(a_waiter_is_handed_the_lock),
         world_test(a_time_out_comes_not_before_its_time),
+        world_test(a_wait_of_minus_1_is_as_long_as_it_takes),
         world_test(a_time_counts_from_the_call_also_behind_others_of_the_handle),
         world_test(a_waiter_that_times_out_leaves_nothing_behind),
         world_test(readers_behind_a_writer_that_times_out_come_in),

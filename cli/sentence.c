@@ -1,0 +1,69 @@
+/* See sentence.h. */
+#include "sentence.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *field, *option;
+    bool is_word; /* also one of plain English: only "owner must be …" is about the field */
+} names[] = {
+    {"tls_ca", "--tls-ca", false},   {"tls_cert", "--tls-cert", false},
+    {"tls_key", "--tls-key", false}, {"tls_server_name", "--tls-server-name", false},
+    {"lease_ms", "--lease", false},  {"wait_ms", "--wait", false},
+    {"prefix", "--prefix", true},    {"owner", "--owner", true},
+};
+
+/* A file, the number of a line, and a colon behind each; a server's URL has a port there. */
+static bool is_about_a_file(const char *sentence) {
+    size_t length = strcspn(sentence, " ");
+    if (length < 2 || sentence[length - 1] != ':' || memmem(sentence, length, "://", 3))
+        return false;
+    size_t digits = 0;
+    while (digits < length - 1 && isdigit((unsigned char)sentence[length - 2 - digits]))
+        digits++;
+    return digits > 0 && digits < length - 2 && sentence[length - 2 - digits] == ':';
+}
+
+/* Whether a clause begins there: the sentence, or what is said of lock "x". */
+static bool begins_clause(const char *sentence, const char *at) {
+    return at == sentence || (at - sentence >= 3 && memcmp(at - 3, "\": ", 3) == 0);
+}
+
+/* The option that the word stands for, or NULL. */
+static const char *option_of(const char *sentence, const char *word, size_t length) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i].field) != length || memcmp(names[i].field, word, length) != 0)
+            continue;
+        bool is_field = !names[i].is_word ||
+                        (begins_clause(sentence, word) && strncmp(word + length, " must ", 6) == 0);
+        return is_field ? names[i].option : NULL;
+    }
+    return NULL;
+}
+
+void sentence_translate(const char *sentence, char *out, size_t size) {
+    const char *quoted = strchr(sentence, '"'), *quoted_end = strrchr(sentence, '"');
+    const char *at = sentence;
+    size_t length = 0;
+    if (is_about_a_file(sentence)) {
+        snprintf(out, size, "%s", sentence);
+        return;
+    }
+    while (*at && length + 1 < size) {
+        bool is_quoted = quoted && at >= quoted && at <= quoted_end;
+        bool begins = at == sentence || at[-1] == ' ' || at[-1] == '(';
+        size_t word = strcspn(at, " ,;:.()\"");
+        const char *option = begins && !is_quoted ? option_of(sentence, at, word) : NULL;
+        if (option) {
+            int more = snprintf(out + length, size - length, "%s", option);
+            length = (size_t)more < size - length ? length + (size_t)more : size - 1;
+            at += word;
+        } else {
+            out[length++] = *at++;
+        }
+    }
+    out[length] = '\0';
+}
