@@ -14,6 +14,12 @@
 
 enum { PASSWORD_MOST = 4096 };
 
+static const char *system_path = LKI_SYSTEM_CONFIG;
+
+void lki_config_system_at(const char *path) {
+    system_path = path;
+}
+
 /* The bytes of a file, to be dropped by `drop`. */
 typedef struct {
     char *bytes;
@@ -169,7 +175,7 @@ lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *err
         if (status == LK_OK && users)
             status = read_config(users, false, &found[0], error);
         if (status == LK_OK)
-            status = read_config(LKI_SYSTEM_CONFIG, false, &found[1], error);
+            status = read_config(system_path, false, &found[1], error);
     }
     lki_free(users);
     for (size_t i = 0; i < LKI_CONFIG_FILES; i++)

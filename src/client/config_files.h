@@ -16,6 +16,9 @@ enum { LKI_CONFIG_FILES = 2 };
  */
 lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *);
 
+/* Tests: a file in the place of the system's. */
+void lki_config_system_at(const char *path);
+
 /*
  * Reads a password: the only line of that file. LK_INVALID, in a sentence that begins with `where`:
  * it cannot be read, others may read it, or it is no password · LK_NOMEM.
