@@ -29,7 +29,8 @@ static void list_commands(void) {
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     printf(
         "\n`latchkey COMMAND --help` says more; the manual is latchkey(1), the model latchkey(7).\n"
-        "The server is -u URL, or LATCHKEY_URL, or else a private one of this user (local:).\n");
+        "The server is -u URL, LATCHKEY_URL, url of latchkey.conf(5), or else a private one of\n"
+        "this user (local:).\n");
 }
 
 static int run(int count, char **words) {
