@@ -154,6 +154,16 @@ test_a_file_that_cannot_be_read_is_78() {
     check [ ! -e ran ]
 }
 
+test_a_variable_that_cannot_be_is_told_by_its_name() {
+    LATCHKEY_PREFIX='{' expect_refused 78 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_PREFIX: it must be "
+    LATCHKEY_PREFIX='{' expect_refused 64 run -u local: nightly touch ran
+    expect_said "latchkey run: LATCHKEY_PREFIX: it must be "
+    LATCHKEY_REQUIRE_SERVER=maybe expect_refused 78 run nightly touch ran
+    expect_said "LATCHKEY_REQUIRE_SERVER: it must be yes or no"
+    LATCHKEY_URL=nonsense expect_refused 64 run nightly touch ran
+}
+
 test_the_password_of_a_file_is_used_and_told_to_nobody() {
     start_server --requirepass s3cr3t
     echo s3cr3t >secret
