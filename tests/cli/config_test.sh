@@ -215,7 +215,8 @@ test_root_has_one_server_in_and_out_of_a_private_tmp() {
         "$0" run -u local: a sh -c "echo >held; read -r line <stop" &
         until [ -e held ]; do sleep 0.02; done
         unshare --mount sh -c "mount --bind service /tmp || exit 99
-            \"\$0\" run -u local: -n a true" "$0"
+            \"\$0\" run -u local: -n a true || exit
+            \"\$0\" server stop >/dev/null" "$0"
         echo "conflict $?"
         echo >stop
         wait
@@ -236,7 +237,10 @@ test_another_user_is_refused_in_a_private_tmp() {
     # shellcheck disable=SC2016 # the inner shell expands it
     expect_exit 69 unshare --mount sh -c '
         mount --bind service /tmp || exit 99
-        exec setpriv --reuid 65534 --clear-groups "$0" run -u local: a touch ran' "$latchkey"
+        setpriv --reuid 65534 --clear-groups "$0" run -u local: a touch ran
+        code=$?
+        setpriv --reuid 65534 --clear-groups "$0" server stop >/dev/null 2>&1
+        exit $code' "$latchkey"
     expect_one_line
     expect_said "/tmp is private to this service"
     expect_said "LATCHKEY_LOCAL_DIR"
