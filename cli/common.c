@@ -48,14 +48,37 @@ static lk_client_options client_options(const common *self) {
                                .log = says_notes() ? say_log : NULL};
 }
 
+int common_defaults(const common *self, lk_defaults **out) {
+    *out = NULL;
+    if (self->url)
+        return 0;
+    lk_status status = lk_defaults_read(out);
+    if (status == LK_INVALID)
+        return say_failure(EXIT_CONFIGURATION, "%s", lk_last_error());
+    return status == LK_OK ? 0 : say_status(status);
+}
+
+static int check_configuration(const common *self) {
+    lk_defaults *found;
+    int code = common_defaults(self, &found);
+    lk_defaults_free(found);
+    return code;
+}
+
 int common_open(const common *self, lk_client **out) {
     lk_client_options options = client_options(self);
+    int code = check_configuration(self);
+    if (code != 0)
+        return code;
     lk_status status = lk_open(self->url, &options, out);
     return status == LK_OK ? 0 : say_status(status);
 }
 
 int common_examine(const common *self, lk_facts **out) {
     lk_client_options options = client_options(self);
+    int code = check_configuration(self);
+    if (code != 0)
+        return code;
     lk_status status = lk_examine(self->url, &options, out);
     return status == LK_OK ? 0 : say_status(status);
 }

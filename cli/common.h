@@ -6,14 +6,14 @@
 #include "options.h"
 
 typedef struct {
-    const char *url; /* NULL: LATCHKEY_URL, or local: */
+    const char *url; /* NULL: LATCHKEY_URL, a configuration file, or local: */
     const char *prefix, *tls_ca, *tls_cert, *tls_key, *tls_server_name;
     bool json; /* for those whose tables have it */
 } common;
 
 /* The end of each table of options. */
 #define COMMON_OPTIONS                                                                       \
-    {'u', "url", "URL", "the server; otherwise LATCHKEY_URL, or local:"},                    \
+    {'u', "url", "URL", "the server; otherwise LATCHKEY_URL, latchkey.conf, or local:"},     \
         {0, "prefix", "TEXT", "of the keys; lk"},                                            \
         {0, "tls-ca", "FILE", "certificates to trust; the system's"},                        \
         {0, "tls-cert", "FILE", "our certificate"},                                          \
@@ -28,6 +28,12 @@ typedef struct {
  * command line is covered up there, where ps would show it.
  */
 int common_taken(void *common, const option *, char *value);
+
+/*
+ * The server that the machine chooses where -u does not, and who said so; NULL with -u. 0, or the
+ * code to end with: a configuration that cannot be used is said here, before anything is done.
+ */
+int common_defaults(const common *, lk_defaults **out);
 
 /* A client of that server, and what there is to know of it. 0, or the code to end with. */
 int common_open(const common *, lk_client **out);

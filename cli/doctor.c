@@ -55,18 +55,19 @@ static void print_line(const finding *found) {
            found->advice);
 }
 
-static int print_all(const lk_facts *facts, bool json) {
+static int print_all(const lk_facts *facts, const lk_defaults *chosen, const common *wanted) {
     finding findings[FINDINGS_MOST];
-    size_t count = doctor_judge(facts, findings), wrong = 0;
+    size_t count = doctor_judge_choice(facts, chosen, wanted->prefix, findings), wrong = 0;
+    count += doctor_judge(facts, findings + count);
     int code = 0;
     for (size_t i = 0; i < count && code == 0; i++) {
         wrong += findings[i].grade == FINDING_WRONG;
-        if (json)
+        if (wanted->json)
             code = print_json(&findings[i]);
         else
             print_line(&findings[i]);
     }
-    if (code == 0 && !json)
+    if (code == 0 && !wanted->json)
         printf("%s%zu of %zu checks found something wrong%s with %s\n", colour(stdout, COLOUR_BOLD),
                wrong, count, colour(stdout, COLOUR_NONE), facts->server);
     return code == 0 && wrong ? EXIT_FINDING : code;
@@ -75,17 +76,21 @@ static int print_all(const lk_facts *facts, bool json) {
 static int run(int count, char **words) {
     common wanted = {0};
     lk_facts *facts;
+    lk_defaults *chosen = NULL;
     int rest;
     int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
     if (code == 0 && words[rest])
         code = say_usage("%s is too much; a server is given by -u", words[rest]);
     if (code == 0)
+        code = common_defaults(&wanted, &chosen);
+    if (code == 0)
         code = common_examine(&wanted, &facts);
-    if (code != 0)
-        return code;
-    log_facts(facts);
-    code = print_all(facts, wanted.json);
-    lk_facts_free(facts);
+    if (code == 0) {
+        log_facts(facts);
+        code = print_all(facts, chosen, &wanted);
+        lk_facts_free(facts);
+    }
+    lk_defaults_free(chosen);
     return code;
 }
 
@@ -94,13 +99,11 @@ const command doctor_command = {
     .arguments = "",
     .summary = "can this server be trusted with locks",
     .text =
-        "Looks at version, role, eviction, persistence, replicas, clock, rights and round trip, "
-        "and says for\n"
-        "each what it means for locks and what to do. Each is fine, a note (worth knowing), or "
-        "wrong. It\n"
-        "changes nothing in the server. Ends with 0 if nothing is wrong, 1 if something is, 69 if "
-        "the server cannot be reached, 77 if it does "
-        "not let us in.",
+        "Says which server it is and who chose it. Looks at version, role, eviction, persistence,\n"
+        "replicas, clock, rights and round trip, and says for each what it means for locks and\n"
+        "what to do. Each is fine, a note (worth knowing), or wrong. It changes nothing in the\n"
+        "server. Ends with 0 if nothing is wrong, 1 if something is, 69 if the server cannot be\n"
+        "reached, 77 if it does not let us in.",
     .examples = "  latchkey doctor                               # of local:\n"
                 "  latchkey doctor -u redis://locks.example.com\n"
                 "  latchkey doctor --json | jq -r 'select(.ok | not).advice'\n",

@@ -18,9 +18,16 @@ typedef struct {
     bool is_command;   /* the advice is a line to be copied into redis-cli */
 } finding;
 
-enum { FINDINGS_MOST = 16 };
+enum { FINDINGS_MOST = 20, CHOICE_FINDINGS_MOST = 2 };
+
+/*
+ * Which server it is, and who chose it (NULL: -u did), and the prefix if --prefix (NULL: none) does
+ * not; for local: where it is. Returns how many there are, CHOICE_FINDINGS_MOST at most.
+ */
+size_t doctor_judge_choice(const lk_facts *, const lk_defaults *chosen, const char *prefix,
+                           finding *findings);
 
 /* Returns how many there are; one for each check that makes sense for this server. */
-size_t doctor_judge(const lk_facts *, finding findings[FINDINGS_MOST]);
+size_t doctor_judge(const lk_facts *, finding *findings);
 
 #endif

@@ -30,8 +30,9 @@ static void list_commands(void) {
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     printf(
         "\n`latchkey COMMAND --help` says more; the manual is latchkey(1), the model latchkey(7).\n"
-        "The server is -u URL, or LATCHKEY_URL, or else a private one of this user (local:).\n"
-        "Options that all commands have may stand before COMMAND: latchkey -u URL ls.\n");
+        "The server is -u URL, LATCHKEY_URL, url of latchkey.conf(5), or else a private one of\n"
+        "this user (local:). Options that all commands have may stand before COMMAND:\n"
+        "latchkey -u URL ls.\n");
 }
 
 /* Options of all commands change nothing here. */

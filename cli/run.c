@@ -210,6 +210,18 @@ static int run_under_lock(run *self, const wishes *wanted) {
     return code;
 }
 
+/* A lock that no other machine and no other user sees is no failure, and must be no surprise. */
+static void warn_if_nobody_chose(const run *self, const common *wanted) {
+    lk_defaults *found = NULL;
+    if (!wanted->url && lk_defaults_read(&found) == LK_OK && !*found->url_from)
+        say_failure(0,
+                    "no server is configured: lock \"%s\" is private to this user on this machine "
+                    "(local:); set url in " LATCHKEY_CONFIGURATION
+                    " or LATCHKEY_URL, or silence this with -u local:",
+                    self->name);
+    lk_defaults_free(found);
+}
+
 static int begin(int count, char **words) {
     run self = {.signal_fd = -1, .lost_fd = -1};
     wishes wanted = {.mode = LK_WRITE, .wait_ms = FOR_EVER, .conflict = EXIT_CONFLICT};
@@ -240,6 +252,7 @@ static int begin(int count, char **words) {
         lk_close(self.client);
         return code;
     }
+    warn_if_nobody_chose(&self, &wanted.common);
     return run_under_lock(&self, &wanted);
 }
 
@@ -253,7 +266,8 @@ const command run_command = {
         "go before NAME; -c TEXT may follow it, and -- before the command. Ends\n"
         "with the command's status, with 128 and the signal's number if one killed it, with 1 (or\n"
         "-E) if others had the lock, 79 if it was lost, 69 if the server cannot be\n"
-        "reached, 77 if it denies access, 126 or 127 if the command cannot be run.\n"
+        "reached, 77 if it denies access, 78 if the configuration is wrong, 126 or 127 if\n"
+        "the command cannot be run.\n"
         "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment.",
     .examples = "  latchkey run -n nightly /usr/local/bin/report   # one run at a time, anywhere\n"
                 "  latchkey run -s -w 30 db:main pg_dump shop      # beside other readers\n"

@@ -75,15 +75,18 @@ _latchkey_offer() {
 }
 
 # The locks that there are, by the server that the line names. Nobody waits for longer than a second,
-# and no private server is started for a question.
+# and no private server is started for a question. Where nobody names a server the configuration may: it is
+# asked then, on the condition that it is not the private one.
 _latchkey_locks() {
     local program=${words[0]} address=${server_url:-${LATCHKEY_URL-}} names
+    local required=${LATCHKEY_REQUIRE_SERVER-}
     [[ -z $unreadable ]] || return 0
-    if [[ -z $address || $address == local:* ]]; then
-        [[ -S ${LATCHKEY_LOCAL_DIR:-/tmp/latchkey-$EUID}/server.sock ]] || return 0
-    fi
     type -P "$program" >/dev/null || program=latchkey
-    mapfile -t names < <(timeout 1 "$program" ls "${server[@]}" 2>/dev/null |
+    if [[ -z $address || $address == local:* ]] && ! timeout 1 "$program" server status &>/dev/null; then
+        [[ -z $address ]] || return 0
+        required=1
+    fi
+    mapfile -t names < <(LATCHKEY_REQUIRE_SERVER=$required timeout 1 "$program" ls "${server[@]}" 2>/dev/null |
         sed -E '1d; s/ +(read|write|abandoned|-) +[0-9]+ +[0-9]+ +[^ ]+$//')
     _latchkey_offer "${names[@]}"
 }

@@ -61,13 +61,14 @@ function __latchkey_behind_name
 end
 
 # The locks that there are, by the server that the line names. Nobody waits for longer than a second,
-# and no private server is started for a question.
+# and no private server is started for a question. Where nobody names a server the configuration may: it is
+# asked then, on the condition that it is not the private one.
 function __latchkey_locks
     set -l tokens (__latchkey_words)
     set -l address "$LATCHKEY_URL"
     set -l server
-    set -l folder "$LATCHKEY_LOCAL_DIR"
-    test -n "$folder"; or set folder /tmp/latchkey-(id -u)
+    set -l required "$LATCHKEY_REQUIRE_SERVER"
+    set -l program (commandline -opc)[1]
     for i in (seq (count $tokens))
         if string match -qr -- '^(-u|--url|--prefix|--tls-(ca|cert|key|server-name))$' $tokens[$i]
             set -a server $tokens[$i] $tokens[(math $i + 1)]
@@ -78,10 +79,12 @@ function __latchkey_locks
         end
     end
     if test -z "$address"; or string match -q 'local:*' -- $address
-        test -S "$folder/server.sock"; or return
+        if not timeout 1 $program server status >/dev/null 2>&1
+            test -z "$address"; or return
+            set required 1
+        end
     end
-    set -l program (commandline -opc)[1]
-    timeout 1 $program ls $server 2>/dev/null | tail -n +2 |
+    env LATCHKEY_REQUIRE_SERVER=$required timeout 1 $program ls $server 2>/dev/null | tail -n +2 |
         string replace -r ' +(read|write|abandoned|-) +\d+ +\d+ +\S+$' ''
 end
 

@@ -18,6 +18,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SECONDS = 9, SECONDS_LEAST = 3, SECONDS_MOST = 300, FRAME_US = 40000, USAGE = 64 };
@@ -104,14 +105,15 @@ static bool judge(const record *shared, lk_client *client, const timeline *pictu
 
 int main(int argc, char **argv) {
     const options chosen = read_options(argc, argv);
-    const char *url = getenv("LATCHKEY_URL");
+    lk_defaults *server = NULL; /* of what cannot be read, `play` says why */
+    bool is_private = lk_defaults_read(&server) != LK_OK || strcmp(server->url, "local:") == 0;
     record *shared = record_new();
     timeline picture;
     stage on;
     timeline_init(&picture, chosen.plain, (int)chosen.seconds);
     printf("%d readers and %d writers, each a process, one lock on %s, %ld seconds\n\n", READERS,
-           WRITERS, url && *url ? "the server of $LATCHKEY_URL" : "a private server",
-           chosen.seconds);
+           WRITERS, is_private ? "a private server" : server->url, chosen.seconds);
+    lk_defaults_free(server);
     fflush(stdout); /* or each process would print it again */
 
     bool fine = play(&on, shared, &chosen, &picture);

@@ -147,7 +147,9 @@ typedef struct {
  * Opens a client: reads the URL, connects, and makes sure that the server can serve locks.
  *
  *   local:
- *       a private server for this user on this machine, started on first use; it goes on running
+ *       a private server for this user on this machine, started on first use; it goes on running.
+ *       Its folder is /run/latchkey for root and /tmp/latchkey-<uid> for others, or
+ *       LATCHKEY_LOCAL_DIR
  *   redis://[user[:password]@]host[:port][/db]
  *       TCP; port 6379, db 0; [::1] for IPv6
  *   rediss://...
@@ -158,14 +160,22 @@ typedef struct {
  *
  * `valkey` works wherever `redis` stands. The user may be empty: `:password@`. Bytes of user,
  * password and path may be written as %41. A password may also come from the environment,
- * LATCHKEY_PASSWORD, which is where it belongs: a URL on a command line is seen by all.
+ * LATCHKEY_PASSWORD, or from a password_file, which is where it belongs: a URL on a command line is
+ * seen by all.
  *
- * url: NULL means $LATCHKEY_URL, or if that is not set or empty, local:. options: NULL means all
- * defaults. Both are copied; the environment is read here, and not afterwards. *out is yours, end
- * it with lk_close().
+ * url: NULL leaves the server to the machine: $LATCHKEY_URL, or if that is not set or empty, `url`
+ * of the user's configuration file, of the system's, or else local: (see lk_defaults_read).
+ * options: NULL means all defaults. Both are copied; environment and files are read here, and not
+ * afterwards. *out is yours, end it with lk_close().
  *
- * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part · LK_UNAVAILABLE: nobody
- * answers there, or the answer is no server for locks (LOADING, a replica) · LK_DENIED: user,
+ * An option that is left 0 or NULL may come from the environment (LATCHKEY_PREFIX, LATCHKEY_TLS_CA
+ * and so on), and if url is NULL, from the configuration files: latchkey.conf(5) has the rules.
+ * With a URL no file is read. A TLS option from there does no harm to a URL without TLS.
+ *
+ * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part; a configuration file, as
+ * "file:line: what"; no server is configured, and require_server demands one · LK_UNAVAILABLE:
+ * nobody answers there, or the answer is no server for locks (LOADING, a replica); local: in a /tmp
+ * that other programs of this user do not see (systemd's PrivateTmp) · LK_DENIED: user,
  * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
  * does not have, rediss:// where its TLS module is not installed, a server older than 6.2, a node
  * of a cluster, or a sentinel · LK_NOMEM · LK_INTERNAL: the server refuses in words that latchkey
@@ -175,6 +185,28 @@ typedef struct {
  * without `dispatch` one for callbacks when there is the first (or a log).
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
+
+/* What lk_open() takes from this machine where its caller says nothing, and who said so. */
+typedef struct {
+    const char *url;         /* without a password; "" if it cannot be read: lk_open() says why */
+    const char *url_from;    /* "LATCHKEY_URL" or "/etc/latchkey.conf:3"; "" if nobody chose: then
+                                the URL is local: */
+    const char *prefix;      /* of all keys in the server */
+    const char *prefix_from; /* as above; "" if it is the default */
+    void *reserved[8];
+} lk_defaults;
+
+/*
+ * Reads environment and configuration files as lk_open(NULL, NULL, ...) does, and connects to
+ * nobody. The private server of local: serves one user on one machine: a program whose locks are
+ * for more than that can make sure that somebody has chosen a server. *out is yours, free it with
+ * lk_defaults_free(), which takes NULL.
+ *
+ * LK_OK · LK_INVALID: what lk_open() says of a configuration file, a password file, or of a server
+ * that is required and missing · LK_NOMEM. Blocks on files alone.
+ */
+LK_API lk_status lk_defaults_read(lk_defaults **out);
+LK_API void lk_defaults_free(lk_defaults *);
 
 /*
  * Ends a client: calls that wait return LK_CANCELED, callbacks not yet called are called with it,
@@ -547,7 +579,9 @@ typedef struct {
     bool running;
     const char *folder; /* where its files are, and its log; LATCHKEY_LOCAL_DIR names another */
     const char *socket;
-    int64_t pid; /* 0 if it does not run, or is not known */
+    int64_t pid;   /* 0 if it does not run, or is not known */
+    bool unshared; /* LATCHKEY_LOCAL_DIR is in a /tmp that is private to this service: programs of
+                      the same user outside of it do not see the folder */
     void *reserved[4];
 } lk_local_info;
 
@@ -556,8 +590,8 @@ typedef struct {
  * lk_local_info_free(), which takes NULL.
  *
  * LK_OK: whether it runs or not · LK_DENIED: its folder is somebody else's, or open to others ·
- * LK_INVALID: LATCHKEY_LOCAL_DIR cannot be used · LK_UNAVAILABLE: the folder cannot be looked at ·
- * LK_NOMEM. Never blocks on the server.
+ * LK_INVALID: LATCHKEY_LOCAL_DIR cannot be used · LK_UNAVAILABLE: the folder cannot be looked at, or
+ * would be in a /tmp that is private to this service · LK_NOMEM. Never blocks on the server.
  */
 LK_API lk_status lk_local_status(lk_local_info **out);
 LK_API void lk_local_info_free(lk_local_info *);

@@ -5,11 +5,15 @@
 
 lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out) {
     lki_error error;
+    lki_choice choice = {0};
     lk_client *client;
     if (!out)
         return lki_fail(LK_INVALID, "out is NULL");
     lki_cancellation_off();
-    lk_status status = lki_client_open(lki_settings_url(url), options, &client, &error);
+    lk_status status = lki_choice_read(url, options, &choice, &error);
+    if (status == LK_OK)
+        status = lki_client_open(&choice, &client, &error);
+    lki_choice_clear(&choice);
     lki_cancellation_on();
     if (status != LK_OK)
         return lki_fail_with(&error);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "local/folder.h"
 #include "local/place.h"
+#include "local/private_tmp.h"
 
 enum { STOP_MS = 10000 };
 
@@ -25,6 +26,8 @@ lk_status lk_local_status(lk_local_info **out) {
         status = lki_error_no_memory(&error);
     if (status == LK_OK)
         status = lki_local_look(self->folder, &self->info.running, &pid, &error);
+    if (status == LK_OK)
+        status = lki_tmp_is_private(self->folder, &self->info.unshared, &error);
     if (status != LK_OK) {
         lk_local_info_free(self ? &self->info : NULL);
         return lki_fail_with(&error);

@@ -63,16 +63,14 @@ static lk_status connect_all(lk_client *client, lki_error *error) {
     return LK_OK;
 }
 
-static lk_status open_parts(lk_client *client, const char *url, const lk_client_options *options,
-                            lki_error *error) {
+static lk_status open_parts(lk_client *client, const lki_choice *choice, lki_error *error) {
     lk_status status;
     client->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (client->stop_fd < 0)
         return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
-    if ((status = lki_settings_read(options, &client->settings, error)) ||
-        (status = lki_topology_open(url, secure_getenv("LATCHKEY_PASSWORD"), &client->topology,
-                                    error)) ||
-        (status = lki_settings_suit(&client->settings, url, error)) ||
+    if ((status = lki_settings_read(&choice->options, &client->settings, error)) ||
+        (status = lki_topology_open(choice->url, choice->password, &client->topology, error)) ||
+        (status = lki_settings_suit(&client->settings, choice->url, error)) ||
         (status = draw_id(client->id, error)) || (status = make_channel(client, error)) ||
         (status = make_servers(client, error)))
         return status;
@@ -111,8 +109,7 @@ static void init_ended(pthread_cond_t *ended) {
     pthread_condattr_destroy(&attributes);
 }
 
-lk_status lki_client_open(const char *url, const lk_client_options *options, lk_client **out,
-                          lki_error *error) {
+lk_status lki_client_open(const lki_choice *choice, lk_client **out, lki_error *error) {
     lk_client *client = lki_new(sizeof *client);
     if (!client)
         return lki_error_no_memory(error);
@@ -123,7 +120,7 @@ lk_status lki_client_open(const char *url, const lk_client_options *options, lk_
     init_ended(&client->ended);
     lki_keeper_init(&client->keeper);
     lki_callbacks_init(&client->callbacks, &client->monitor, &client->ended);
-    lk_status status = open_parts(client, url, options, error);
+    lk_status status = open_parts(client, choice, error);
     if (status == LK_OK)
         *out = client;
     else

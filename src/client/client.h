@@ -6,6 +6,7 @@
 #define LKI_CLIENT_H
 
 #include "client/callbacks.h"
+#include "client/choice.h"
 #include "client/keeper.h"
 #include "client/server.h"
 #include "client/settings.h"
@@ -43,7 +44,7 @@ struct lk_client {
     size_t calls;         /* of the client itself, in progress */
 };
 
-lk_status lki_client_open(const char *url, const lk_client_options *, lk_client **out, lki_error *);
+lk_status lki_client_open(const lki_choice *, lk_client **out, lki_error *);
 void lki_client_close(lk_client *);
 void lki_client_drop(lk_client *); /* after fork: the descriptors only */
 

@@ -295,24 +295,23 @@ static lk_status examine(examination *self, lki_topology *topology, const lki_se
     return status;
 }
 
-lk_status lki_examine(const char *url, const lk_client_options *options, lk_facts **out,
-                      lki_error *error) {
+lk_status lki_examine(const lki_choice *choice, lk_facts **out, lki_error *error) {
     lki_settings settings = {0};
     lki_topology *topology = NULL;
     examination *self = examination_new();
     lk_status status =
-        self ? lki_settings_read(options, &settings, error) : lki_error_no_memory(error);
+        self ? lki_settings_read(&choice->options, &settings, error) : lki_error_no_memory(error);
     if (status == LK_OK)
-        status = lki_topology_open(url, secure_getenv("LATCHKEY_PASSWORD"), &topology, error);
+        status = lki_topology_open(choice->url, choice->password, &topology, error);
     if (status == LK_OK)
-        status = lki_settings_suit(&settings, url, error);
+        status = lki_settings_suit(&settings, choice->url, error);
     if (status == LK_OK)
         status = examine(self, topology, &settings, error);
     if (topology)
         topology->methods->close(topology);
     lki_settings_clear(&settings);
     if (status == LK_OK) {
-        self->facts.local = answer(strncasecmp(url, "local:", strlen("local:")) == 0);
+        self->facts.local = answer(strncasecmp(choice->url, "local:", strlen("local:")) == 0);
         point_to_texts(self);
         *out = &self->facts;
     } else {

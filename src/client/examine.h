@@ -2,9 +2,9 @@
 #ifndef LKI_EXAMINE_H
 #define LKI_EXAMINE_H
 
-#include "base/error.h"
+#include "client/choice.h"
 
 /* See lk_examine. *out is one block, to be freed with lki_free. */
-lk_status lki_examine(const char *url, const lk_client_options *, lk_facts **out, lki_error *);
+lk_status lki_examine(const lki_choice *, lk_facts **out, lki_error *);
 
 #endif

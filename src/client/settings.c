@@ -12,20 +12,27 @@
 #include <unistd.h>
 
 enum { TIMEOUT_DEFAULT_MS = 5000, APP_MOST = 128, HOST_MOST = 64 };
-static const int64_t timeout_most_ms = 24 * 60 * 60 * 1000;
 
 static lk_status read_timeout(int64_t given_ms, const char *name, int64_t *out, lki_error *error) {
-    if (given_ms < 0 || given_ms > timeout_most_ms)
+    if (given_ms < 0 || given_ms > LKI_TIMEOUT_MOST_MS)
         return lki_error_set(error, LK_INVALID, "%s must be 1 to %lld, or 0 for %d", name,
-                             (long long)timeout_most_ms, TIMEOUT_DEFAULT_MS);
+                             (long long)LKI_TIMEOUT_MOST_MS, TIMEOUT_DEFAULT_MS);
     *out = given_ms ? given_ms : TIMEOUT_DEFAULT_MS;
     return LK_OK;
 }
 
-static lk_status read_prefix(const char *given, char **out, lki_error *error) {
-    const char *prefix = given ? given : "lk";
+bool lki_settings_prefix_fits(const char *prefix) {
     size_t length = strlen(prefix);
-    if (length < 1 || length > LKI_PREFIX_MOST || strpbrk(prefix, "{}"))
+    return length >= 1 && length <= LKI_PREFIX_MOST && !strpbrk(prefix, "{}");
+}
+
+bool lki_settings_app_fits(const char *app) {
+    return strlen(app) <= APP_MOST;
+}
+
+static lk_status read_prefix(const char *given, char **out, lki_error *error) {
+    const char *prefix = given ? given : LKI_PREFIX_DEFAULT;
+    if (!lki_settings_prefix_fits(prefix))
         return lki_error_set(error, LK_INVALID, "prefix must be 1 to %d bytes without braces",
                              LKI_PREFIX_MOST);
     return lki_copy_to(out, prefix) ? LK_OK : lki_error_no_memory(error);
@@ -35,7 +42,7 @@ static lk_status read_app(const char *given, lki_settings *out, lki_error *error
     const char *app = given ? given : program_invocation_short_name;
     char host[HOST_MOST + 1] = "";
     char who[LKI_WHO_MOST + 1], name[16 + APP_MOST];
-    if (given && strlen(given) > APP_MOST)
+    if (given && !lki_settings_app_fits(given))
         return lki_error_set(error, LK_INVALID, "app must be at most %d bytes", APP_MOST);
     gethostname(host, sizeof host - 1);
     host[strcspn(host, " ")] = 0;
@@ -47,13 +54,6 @@ static lk_status read_app(const char *given, lki_settings *out, lki_error *error
     return lki_copy_to(&out->who, who) && lki_copy_to(&out->connection_name, name)
                ? LK_OK
                : lki_error_no_memory(error);
-}
-
-const char *lki_settings_url(const char *given) {
-    if (given)
-        return given;
-    const char *found = secure_getenv("LATCHKEY_URL");
-    return found && *found ? found : "local:";
 }
 
 static lk_status read_all(const lk_client_options *options, lki_settings *out, lki_error *error) {

@@ -16,8 +16,12 @@ typedef struct {
     void *log_arg;
 } lki_settings;
 
-/* The URL that was given; if none was (NULL), that of LATCHKEY_URL, or local:. */
-const char *lki_settings_url(const char *given);
+#define LKI_TIMEOUT_MOST_MS INT64_C(86400000)
+#define LKI_PREFIX_DEFAULT "lk"
+
+/* Whether these can be a prefix and an app. */
+bool lki_settings_prefix_fits(const char *prefix);
+bool lki_settings_app_fits(const char *app);
 
 lk_status lki_settings_read(const lk_client_options *, lki_settings *out, lki_error *);
 void lki_settings_clear(lki_settings *);

@@ -1,6 +1,8 @@
 /* See folder.h. */
 #include "local/folder.h"
 
+#include "local/place.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +16,40 @@
 
 enum { LOG_MOST = 1 << 20, LOG_TAIL = 2048, PID_MOST = 32 };
 
+/* What the user can do: nothing that touches a folder which somebody else may be using. */
+static const char *advice(const char *path) {
+    return lki_place_is_default(path)
+               ? "name a folder of your own in LATCHKEY_LOCAL_DIR, or give the URL of a server"
+               : "unset LATCHKEY_LOCAL_DIR, let it name a folder that is yours alone, or give the "
+                 "URL of a server";
+}
+
 static lk_status refuse(lki_error *error, const char *path, const char *why) {
+    return lki_error_set(error, LK_DENIED, "the folder of the private server, %s, %s: %s", path,
+                         why, advice(path));
+}
+
+/* Under sudo the variable may be that of the user who called it. */
+static lk_status refuse_foreign(lki_error *error, const char *path, uid_t owner) {
+    unsigned long theirs = owner, ours = geteuid();
+    if (lki_place_is_default(path))
+        return lki_error_set(error, LK_DENIED,
+                             "the folder of the private server, %s, is somebody else's (uid %lu, "
+                             "and this program runs as uid %lu): have uid %lu or root remove it, "
+                             "or %s",
+                             path, theirs, ours, theirs, advice(path));
     return lki_error_set(error, LK_DENIED,
-                         "the folder of the private server, %s, %s: remove it, name another one in "
-                         "LATCHKEY_LOCAL_DIR, or give the URL of a server",
-                         path, why);
+                         "the folder that LATCHKEY_LOCAL_DIR names, %s, is somebody else's (uid "
+                         "%lu, and this program runs as uid %lu), and a private server serves one "
+                         "user: run the program as uid %lu (sudo -u '#%lu'), or %s",
+                         path, theirs, ours, theirs, theirs, advice(path));
+}
+
+static lk_status refuse_shared(lki_error *error, const char *path) {
+    return lki_error_set(error, LK_DENIED,
+                         "others can write to the folder of the private server, %s, and may have "
+                         "put something into it: %s%s",
+                         path, lki_place_is_default(path) ? "remove it, " : "", advice(path));
 }
 
 static lk_status cannot(lki_error *error, const char *what, const char *path) {
@@ -29,12 +60,10 @@ static lk_status cannot(lki_error *error, const char *what, const char *path) {
                          strerror(errno));
 }
 
-static lk_status refuse_shared(lki_error *error, const char *path) {
-    return lki_error_set(error, LK_DENIED,
-                         "others can write to the folder of the private server, %s, and may have "
-                         "put something into it: name another one in LATCHKEY_LOCAL_DIR, or, if it "
-                         "is for nothing else, remove it",
-                         path);
+static lk_status cannot_use(lki_error *error, const char *what, const char *path) {
+    lki_error reason;
+    cannot(&reason, what, path);
+    return lki_error_set(error, reason.status, "%s; %s", reason.text, advice(path));
 }
 
 /* The rights of a folder are changed only if it is surely meant for us: somebody may have named
@@ -61,7 +90,7 @@ static lk_status make_private(int fd, const char *path, lki_error *error) {
     if (fstat(fd, &found) != 0)
         return cannot(error, "look at", path);
     if (found.st_uid != geteuid())
-        return refuse(error, path, "is somebody else's");
+        return refuse_foreign(error, path, found.st_uid);
     if ((found.st_mode & ACCESSPERMS) == S_IRWXU)
         return LK_OK;
     if (found.st_mode & (S_IWGRP | S_IWOTH)) /* a start.lock, or data, could be anybody's */
@@ -71,24 +100,21 @@ static lk_status make_private(int fd, const char *path, lki_error *error) {
     return fchmod(fd, S_IRWXU) == 0 ? LK_OK : cannot(error, "close to others", path);
 }
 
-static bool is_ours(const char *path) {
-    struct stat found;
-    return lstat(path, &found) == 0 && found.st_uid == geteuid();
-}
-
 lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *error) {
+    struct stat found;
     int fd;
     do { /* again when it is removed in between */
         if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
-            return cannot(error, "make the folder", path);
+            return cannot_use(error, "make the folder", path);
         fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     } while (fd < 0 && errno == ENOENT);
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
         return refuse(error, path, "is something else than a folder");
-    if (fd < 0 && errno == EACCES)
-        return refuse(error, path, is_ours(path) ? "cannot be opened" : "is somebody else's");
+    if (fd < 0 && errno == EACCES && lstat(path, &found) == 0)
+        return found.st_uid == geteuid() ? refuse(error, path, "cannot be opened")
+                                         : refuse_foreign(error, path, found.st_uid);
     if (fd < 0)
-        return cannot(error, "open the folder", path);
+        return cannot_use(error, "open the folder", path);
     lk_status status = make_private(fd, path, error);
     if (status != LK_OK) {
         close(fd);

@@ -316,3 +316,12 @@ bool lki_url_is_plain(const char *url) {
     const url_scheme *scheme = find_scheme(url, &rest);
     return scheme && !scheme->tls;
 }
+
+bool lki_url_has_password(const char *url) {
+    const char *rest;
+    if (!find_scheme(url, &rest))
+        return false;
+    span login = split(rest).login;
+    const char *colon = login.bytes ? memchr(login.bytes, ':', login.length) : NULL;
+    return colon && colon + 1 < login.bytes + login.length;
+}

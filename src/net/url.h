@@ -17,4 +17,7 @@ lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out,
 /* Whether this is the URL of a server that is reached without TLS; false for local: and others. */
 bool lki_url_is_plain(const char *url);
 
+/* Whether a URL of a server has a password in it. */
+bool lki_url_has_password(const char *url);
+
 #endif

@@ -28,7 +28,8 @@ lk_status lki_topology_open(const char *url, const char *password, lki_topology 
     const char *colon = strchr(url, ':');
     if (!*url)
         return lki_error_set(error, LK_INVALID,
-                             "the URL is empty; give none, and it is LATCHKEY_URL, or local:");
+                             "the URL is empty; give none, and it is LATCHKEY_URL, that of "
+                             "latchkey.conf(5), or local:");
     if (!colon)
         return lki_error_set(error, LK_INVALID,
                              "the URL has no scheme; it begins with local:, redis://, rediss://, "

@@ -124,6 +124,52 @@ test_nothing_is_wrong_with_the_private_server() {
     expect_mark fine replicas
 }
 
+# The tests have a configuration, "$LATCHKEY_CONFIG", which chooses local:.
+test_it_says_who_chose_the_server() {
+    expect_exit 0 "$latchkey" doctor
+    expect_mark fine server
+    expect_printed "local:, chosen by $LATCHKEY_CONFIG:1: private to this user on this machine"
+    expect_exit 0 "$latchkey" doctor -u local:
+    expect_mark fine server
+    expect_printed "local:, chosen by -u: private to this user"
+    LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor
+    expect_mark note server
+    expect_printed "local:, which nobody chose"
+    expect_printed "do: set url in "
+    LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor --json
+    check [ "$(jq -r 'select(.name == "server").grade' printed)" = note ]
+    start_pair
+    LATCHKEY_URL=unix://$sockets/m expect_exit 0 "$latchkey" doctor
+    expect_mark fine server
+    expect_printed "unix://$sockets/m, chosen by LATCHKEY_URL"
+    ! grep -q place printed || fail "$(cat printed)"
+    printf '\nprefix = shop\nurl = unix://:s3cr3t@%s/m\n' "$sockets" >mine.conf
+    chmod 600 mine.conf
+    ask m CONFIG SET requirepass s3cr3t >/dev/null
+    LATCHKEY_CONFIG=$PWD/mine.conf "$latchkey" doctor >printed 2>said
+    expect_printed "unix://$sockets/m, chosen by $PWD/mine.conf:3; prefix shop, chosen by $PWD/mine.conf:2"
+    ! grep -q s3cr3t printed said || fail "the password is told: $(cat printed said)"
+}
+
+test_it_says_where_the_private_server_is_and_who_does_not_see_it() {
+    expect_exit 0 "$latchkey" doctor
+    expect_mark fine place
+    expect_printed "$LATCHKEY_LOCAL_DIR; programs that see another file system"
+    if ! unshare --mount true 2>/dev/null; then
+        echo "left out: no mount namespace is to be had here"
+        return
+    fi
+    # shellcheck disable=SC2016 # the inner shell expands it
+    expect_exit 0 unshare --mount sh -c '
+        mkdir -p service && mount --bind service /tmp && mkdir -m 700 /tmp/l || exit 99
+        LATCHKEY_CONFIG=/dev/null LATCHKEY_LOCAL_DIR=/tmp/l "$0" doctor -u local:
+        code=$?
+        LATCHKEY_LOCAL_DIR=/tmp/l "$0" server stop >/dev/null
+        exit $code' "$latchkey"
+    expect_mark note place
+    expect_printed "private to this service"
+}
+
 test_nothing_is_wrong_with_a_master_that_has_a_disk_and_a_replica() {
     start_pair
     expect_exit 0 doctor m
@@ -388,7 +434,7 @@ test_what_is_wrong_does_not_hide_what_else_is() {
     done
     expect_mark note replicas
     expect_printed '~lk:* +zcard'
-    expect_printed '3 of 9 checks'
+    expect_printed '3 of 10 checks'
     ask r CONFIG SET maxmemory 1gb >/dev/null
     ask r CONFIG SET maxmemory-policy volatile-lru >/dev/null
     expect_exit 1 doctor r

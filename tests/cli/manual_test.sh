@@ -121,12 +121,32 @@ test_exit_codes_of_latchkey_1_are_those_of_the_command() {
 
 test_environment_variables_of_the_code_are_in_latchkey_1() {
     local name
-    grep -rhoE '(getenv|setenv|setting)\("[A-Z_]+"' "$source_folder/src" "$source_folder/cli" |
-        sed -E 's/.*"(.*)"/\1/' | sort -u >variables
+    {
+        grep -rhoE '(getenv|setenv|setting)\("[A-Z_]+"' "$source_folder/src" "$source_folder/cli"
+        grep -rhoE '"LATCHKEY_[A-Z_]+"' "$source_folder/src" "$source_folder/cli"
+    } | sed -E 's/.*"(.*)"/\1/' | sort -u >variables
     check grep -qx LATCHKEY_URL variables
+    check grep -qx LATCHKEY_TLS_CA variables
     while read -r name; do
         check grep -qE "^\.(It )?Ev $name( |\$)" "$pages/latchkey.1"
     done <variables
+}
+
+test_the_keys_of_a_configuration_are_those_of_latchkey_conf_5() {
+    sed -nE 's/^ +X\([A-Z_]+, "([a-z_]+)", .*/\1/p' "$source_folder/src/client/config.h" | sort >keys
+    check [ -s keys ]
+    section "$pages/latchkey.conf.5" KEYS | sed -nE 's/^\.It Cm ([a-z_]+)$/\1/p' | sort >in_page
+    expect_same "the keys" keys in_page
+}
+
+# The lines of its examples can be read.
+test_the_examples_of_latchkey_conf_5_are_understood() {
+    examples "$pages/latchkey.conf.5" | sed "s,/etc/latchkey.password,$PWD/password,; /^url = local/d" >mine.conf
+    echo s3cr3t >password
+    chmod 600 password
+    check grep -q require_server mine.conf
+    expect_exit 64 env LATCHKEY_CONFIG="$PWD/mine.conf" LATCHKEY_TLS_CA=/no/such "$latchkey" ls
+    expect_said /no/such
 }
 
 test_the_page_of_the_library_has_each_function_type_and_status() {
@@ -361,6 +381,18 @@ test_bash_starts_no_server_for_a_question() {
     complete_line "$latchkey inspect "
     expect_offered ''
     check [ ! -e elsewhere ]
+}
+
+test_bash_offers_the_locks_of_a_server_that_is_configured() {
+    load_bash_completion
+    start_server # shellcheck disable=SC2119
+    echo "url = $url" >mine.conf
+    export LATCHKEY_CONFIG=$PWD/mine.conf LATCHKEY_LOCAL_DIR=$LATCHKEY_LOCAL_DIR/none
+    begin "$latchkey" run "deploy:web" sleep 60
+    eventually "$latchkey" ls 'deploy:web'
+    complete_line "$latchkey inspect "
+    expect_offered deploy:web
+    check [ ! -e "$LATCHKEY_LOCAL_DIR" ]
 }
 
 # ------------------------------------------------------------------------------ zsh and fish

@@ -71,6 +71,20 @@ static void a_folder_of_somebody_else_is_refused(void **state) {
     assert_int_equal(world_servers(0), 0);
 }
 
+/* As under `sudo -E`: to remove the folder would take the server from the user who called it. */
+static void advice_about_a_foreign_folder_names_both_users_and_harms_neither(void **state) {
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(world.folder, 0700), 0);
+    assert_int_equal(chown(world.folder, NOBODY_UID, NOBODY_UID), 0);
+    assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
+    world_assert_says("uid 65534, and this program runs as uid 0");
+    world_assert_says("sudo -u '#65534'");
+    world_assert_says("unset LATCHKEY_LOCAL_DIR");
+    assert_null(strstr(world.error.text, "remove"));
+}
+
 static void open_what_nobody_may(void) {
     if (chown(world.folder, NOBODY_UID, NOBODY_UID) != 0 || chmod(world.folder, 0) != 0 ||
         setuid(NOBODY_UID) != 0)
@@ -131,6 +145,7 @@ static void a_folder_without_a_parent_is_told(void **state) {
     setenv("LATCHKEY_LOCAL_DIR", world_file("deeper"), 1);
     assert_int_equal(world_ensure(LONG_MS), LK_UNAVAILABLE);
     world_assert_says("cannot make the folder");
+    world_assert_says("unset LATCHKEY_LOCAL_DIR");
 }
 
 static void a_relative_folder_is_invalid(void **state) {
@@ -164,7 +179,7 @@ static void a_longer_folder_is_invalid(void **state) {
     world_assert_says("too long");
 }
 
-static char *default_folder(const char *runtime) {
+static void assert_default_folder(const char *runtime, const char *expected) {
     char *folder = NULL;
     lki_error error;
     unsetenv("LATCHKEY_LOCAL_DIR");
@@ -173,19 +188,33 @@ static char *default_folder(const char *runtime) {
     else
         unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(lki_local_folder(&folder, &error), LK_OK);
-    return folder;
+    assert_string_equal(folder, expected);
+    lki_free(folder);
+}
+
+static void look_for_the_folder_of_nobody(void) {
+    char expected[WORLD_PATH];
+    if (geteuid() == 0 && setuid(NOBODY_UID) != 0)
+        _exit(1);
+    snprintf(expected, sizeof expected, "/tmp/latchkey-%lu", (unsigned long)geteuid());
+    assert_default_folder(world.root, expected);
+    assert_default_folder(NULL, expected);
 }
 
 /* A job of cron has no XDG_RUNTIME_DIR, the shell beside it has one: they must meet. */
-static void the_folder_is_the_users_in_tmp_whatever_the_session(void **state) {
+static void the_folder_is_the_users_whatever_the_session(void **state) {
     (void)state;
-    char expected[WORLD_PATH];
-    snprintf(expected, sizeof expected, "/tmp/latchkey-%lu", (unsigned long)geteuid());
-    char *in_session = default_folder(world.root), *in_cron = default_folder(NULL);
-    assert_string_equal(in_session, expected);
-    assert_string_equal(in_cron, expected);
-    lki_free(in_session);
-    lki_free(in_cron);
+    assert_int_equal(world_in_a_process(look_for_the_folder_of_nobody), 0);
+}
+
+/* Where a service of root's with a private /tmp meets root's shell. */
+static void the_folder_of_root_is_in_run(void **state) {
+    (void)state;
+    struct stat run;
+    if (geteuid() != 0 || stat("/run", &run) != 0 || run.st_uid != 0 || (run.st_mode & 022))
+        skip();
+    assert_default_folder(world.root, "/run/latchkey");
+    assert_default_folder(NULL, "/run/latchkey");
 }
 
 #define LOCAL_TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -197,6 +226,7 @@ int main(void) {
         LOCAL_TEST(a_lax_folder_of_other_things_is_left_alone),
         LOCAL_TEST(a_folder_that_others_can_write_to_is_refused),
         LOCAL_TEST(a_folder_of_somebody_else_is_refused),
+        LOCAL_TEST(advice_about_a_foreign_folder_names_both_users_and_harms_neither),
         LOCAL_TEST(a_folder_of_ours_without_rights_is_not_called_somebody_elses),
         LOCAL_TEST(a_folder_that_cannot_even_be_opened_is_refused),
         LOCAL_TEST(a_symbolic_link_is_refused),
@@ -205,7 +235,8 @@ int main(void) {
         LOCAL_TEST(a_relative_folder_is_invalid),
         LOCAL_TEST(the_longest_folder_has_room_for_the_socket),
         LOCAL_TEST(a_longer_folder_is_invalid),
-        LOCAL_TEST(the_folder_is_the_users_in_tmp_whatever_the_session),
+        LOCAL_TEST(the_folder_is_the_users_whatever_the_session),
+        LOCAL_TEST(the_folder_of_root_is_in_run),
     };
     return cmocka_run_group_tests_name("local: folder", tests, NULL, NULL);
 }

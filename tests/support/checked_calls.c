@@ -24,6 +24,10 @@ lk_status __wrap_lk_open(const char *url, const lk_client_options *options, lk_c
     return CHECK(lk_open, url, options, out);
 }
 
+lk_status __wrap_lk_defaults_read(lk_defaults **out) {
+    return CHECK(lk_defaults_read, out);
+}
+
 lk_status __wrap_lk_lock_new(lk_client *client, const char *name, const lk_lock_options *options,
                              lk_lock **out) {
     return CHECK(lk_lock_new, client, name, options, out);

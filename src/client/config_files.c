@@ -1,0 +1,229 @@
+/* See config_files.h. */
+#include "client/config_files.h"
+
+#include "base/memory.h"
+#include "net/url.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PASSWORD_MOST = 4096 };
+
+static const char *system_path = LKI_SYSTEM_CONFIG;
+
+void lki_config_system_at(const char *path) {
+    system_path = path;
+}
+
+/* The bytes of a file, to be dropped by `drop`. */
+typedef struct {
+    char *bytes;
+    size_t length;
+    struct stat status;
+} contents;
+
+static void drop(contents *found) {
+    if (found->bytes)
+        explicit_bzero(found->bytes, found->length);
+    lki_free(found->bytes);
+    found->bytes = NULL;
+}
+
+/* ------------------------------------------------------------------------------ bytes */
+
+static bool is_readable_kind(mode_t mode) {
+    return S_ISREG(mode) || S_ISCHR(mode); /* /dev/null: an empty file */
+}
+
+/* Up to `most` bytes and one more; an errno, or 0. */
+static int read_all(int fd, size_t most, contents *out) {
+    contents found = {0};
+    if (fstat(fd, &found.status) != 0)
+        return errno;
+    if (!is_readable_kind(found.status.st_mode))
+        return S_ISDIR(found.status.st_mode) ? EISDIR : EINVAL;
+    found.bytes = lki_new(most + 1);
+    if (!found.bytes)
+        return ENOMEM;
+    while (found.length <= most) {
+        ssize_t got = read(fd, found.bytes + found.length, most + 1 - found.length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            int failed = errno;
+            drop(&found);
+            return failed;
+        }
+        if (got == 0)
+            break;
+        found.length += (size_t)got;
+    }
+    *out = found;
+    return 0;
+}
+
+/* Without waiting at a FIFO. */
+static int read_file(const char *path, size_t most, contents *out) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return errno;
+    int failed = read_all(fd, most, out);
+    close(fd);
+    return failed;
+}
+
+static lk_status cannot_read(const char *where, int failed, lki_error *error) {
+    if (failed == ENOMEM)
+        return lki_error_no_memory(error);
+    return lki_error_set(error, LK_INVALID, "%s: it cannot be read: %s", where,
+                         failed == EINVAL ? "it is not a file" : strerror(failed));
+}
+
+/*
+ * A file of root's may be given to a group, as to that of a service. Any other file must be for its
+ * owner alone, and the owner must be us.
+ */
+static const char *fault_of_secret(const struct stat *found) {
+    if (S_ISCHR(found->st_mode))
+        return NULL;
+    if (found->st_uid != geteuid() && found->st_uid != 0)
+        return "belongs to another user";
+    mode_t others = found->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG;
+    return found->st_mode & others ? "is open to others: chmod 600" : NULL;
+}
+
+/* ------------------------------------------------------------------------------ places */
+
+/* Empty is unset. A program with more rights than its user asks no user. */
+static const char *setting(const char *name) {
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* *path stays NULL when the user has no such folder. A relative one is none (XDG). */
+static lk_status find_users(char **path, lki_error *error) {
+    const char *folder = setting("XDG_CONFIG_HOME"), *below = "";
+    if (!folder || folder[0] != '/') {
+        folder = setting("HOME");
+        below = "/.config";
+    }
+    if (!folder || folder[0] != '/')
+        return LK_OK;
+    size_t size = strlen(folder) + strlen(below) + sizeof "/latchkey.conf";
+    *path = lki_new(size);
+    if (!*path)
+        return lki_error_no_memory(error);
+    snprintf(*path, size, "%s%s/latchkey.conf", folder, below);
+    return LK_OK;
+}
+
+/* HOME may be that of another user, as after su(1): what we may not even see is not ours. */
+static bool is_absent(const char *path, int failed) {
+    struct stat found;
+    return failed == ENOENT || failed == ENOTDIR ||
+           (failed == EACCES && stat(path, &found) != 0 && errno == EACCES);
+}
+
+static lk_status check_secret(const lki_config *config, const contents *found, lki_error *error) {
+    const lki_config_entry *url = &config->entries[LKI_CONFIG_URL];
+    const char *fault =
+        url->value && lki_url_has_password(url->value) ? fault_of_secret(&found->status) : NULL;
+    if (!fault)
+        return LK_OK;
+    return lki_error_set(
+        error, LK_INVALID,
+        "%s:%u: url: it has a password, and the file %s; a password_file may hold the "
+        "password",
+        config->path, url->line, fault);
+}
+
+static lk_status read_config(const char *path, bool must_exist, lki_config *out, lki_error *error) {
+    contents found = {0};
+    lki_config config = {0};
+    int failed = read_file(path, LKI_CONFIG_MOST, &found);
+    if (failed)
+        return !must_exist && is_absent(path, failed) ? LK_OK : cannot_read(path, failed, error);
+    lk_status status;
+    if (found.length > LKI_CONFIG_MOST)
+        status = lki_error_set(error, LK_INVALID, "%s: it is too long for a configuration", path);
+    else
+        status = lki_config_parse(path, found.bytes, found.length, &config, error);
+    if (status == LK_OK)
+        status = check_secret(&config, &found, error);
+    if (status == LK_OK)
+        *out = config;
+    else
+        lki_config_clear(&config);
+    drop(&found);
+    return status;
+}
+
+lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *error) {
+    const char *named = setting("LATCHKEY_CONFIG");
+    lki_config found[LKI_CONFIG_FILES] = {0};
+    char *users = NULL;
+    lk_status status;
+    if (named) {
+        status = read_config(named, true, &found[0], error);
+    } else {
+        status = find_users(&users, error);
+        if (status == LK_OK && users)
+            status = read_config(users, false, &found[0], error);
+        if (status == LK_OK)
+            status = read_config(system_path, false, &found[1], error);
+    }
+    lki_free(users);
+    for (size_t i = 0; i < LKI_CONFIG_FILES; i++)
+        if (status == LK_OK)
+            out[i] = found[i];
+        else
+            lki_config_clear(&found[i]);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------ passwords */
+
+/* What is wrong with these bytes as a password; a line feed at their end is not part of it. */
+static const char *fault_of_password(contents *found) {
+    size_t length = found->length;
+    if (length > PASSWORD_MOST)
+        return "it is too long for a password";
+    if (length > 0 && found->bytes[length - 1] == '\n')
+        length--;
+    if (length > 0 && length < found->length && found->bytes[length - 1] == '\r')
+        length--;
+    if (length == 0)
+        return "it is empty";
+    if (memchr(found->bytes, '\n', length))
+        return "it has more than one line";
+    if (memchr(found->bytes, '\0', length))
+        return "it has a NUL byte in it";
+    found->bytes[length] = '\0';
+    return NULL;
+}
+
+lk_status lki_password_file_read(const char *path, const char *where, char **password,
+                                 lki_error *error) {
+    contents found = {0};
+    lk_status status = LK_OK;
+    char place[LKI_ERROR_MOST / 2];
+    snprintf(place, sizeof place, "%s: %s", where, path);
+    int failed = read_file(path, PASSWORD_MOST, &found);
+    if (failed)
+        return cannot_read(place, failed, error);
+    const char *open_to = fault_of_secret(&found.status);
+    const char *fault = open_to ? NULL : fault_of_password(&found);
+    if (open_to)
+        status = lki_error_set(error, LK_INVALID, "%s %s", place, open_to);
+    else if (fault)
+        status = lki_error_set(error, LK_INVALID, "%s: %s", place, fault);
+    else if (!lki_copy_to(password, found.bytes))
+        status = lki_error_no_memory(error);
+    drop(&found);
+    return status;
+}
