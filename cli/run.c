@@ -23,7 +23,7 @@ static const option options[] = {
     {'e', "write", NULL, "the same as -x"},
     {'n', "nonblock", NULL, "do not wait, whatever -w says: end with the conflict code instead"},
     {0, "nb", NULL, "the same as -n"},
-    {'w', "wait", "TIME", "wait so long at the most; 0 is -n"},
+    {'w', "wait", "TIME", "wait at most this long; 0 is -n"},
     {0, "timeout", "TIME", "the same as -w"},
     {'E', "conflict-exit-code", "CODE", "what to end with when others had the lock; 1"},
     {'c', "command", "TEXT", "run TEXT with the shell"},
@@ -245,20 +245,22 @@ static int give_back(run *self, lk_mode mode, int code, int *by) {
 }
 
 /*
- * Leaves the lock as it was found: abandoned. A release in good order would clear the mark that a
- * writer left, so the write hold is taken away by force (SPEC 6.1, 6.3). A given owner may have other
- * holds, which force would take too: then the lease ends by itself, and leaves the mark.
+ * Leaves the lock as it was found: abandoned. Only the release of a write in good order clears the
+ * mark of the writer that died, so a read is released, and a write is taken away by force (SPEC 6.1,
+ * 6.3). Force takes all holds of an owner. An owner that was given may have others: then the lease
+ * runs out by itself, and leaves the mark.
  */
 static int refuse_abandoned(run *self, const wishes *wanted, int *by) {
-    int code = say_failure(EXIT_ABANDONED,
-                           "lock \"%s\": its last writer did not release it, and what it left may "
-                           "be half-done; the command was not run",
-                           self->name);
+    lk_status status = LK_UNAVAILABLE;
     if (wanted->mode == LK_READ)
-        return give_back(self, LK_READ, code, by);
-    self->leaves = wanted->lock.owner ||
-                   lk_force_release(self->client, self->name, lk_owner(self->lock)) != LK_OK;
-    return code;
+        status = run_give_back(self, LK_READ, by);
+    else if (!wanted->lock.owner)
+        status = lk_force_release(self->client, self->name, lk_owner(self->lock));
+    self->leaves = status != LK_OK;
+    return say_failure(EXIT_ABANDONED,
+                       "lock \"%s\": its last writer did not release it, and what it left may be "
+                       "half-done; the command was not run",
+                       self->name);
 }
 
 /* A server that is away would keep lk_close() waiting. */
