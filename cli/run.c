@@ -234,9 +234,11 @@ static int give_back(run *self, lk_mode mode, int code, int *by) {
     lk_status status = run_give_back(self, mode, by);
     self->leaves = status == LK_LOST || status == LK_UNAVAILABLE;
     bool ended_since = left_ms > 0 && moment_ms() >= end_ms; /* so the command had it to the end */
-    if (status != LK_OK && (status != LK_LOST || ended_since))
+    if (status == LK_OK || code == EXIT_LOST)
+        return code;
+    if (status != LK_LOST || ended_since)
         tell_not_released(self, end_ms - moment_ms());
-    else if (status == LK_LOST && self->on_lost != ON_LOST_IGNORE && code != EXIT_LOST)
+    else if (self->on_lost != ON_LOST_IGNORE)
         return say_failure(EXIT_LOST,
                            "lock \"%s\" was lost while the command ran; it may have worked "
                            "beside another",
