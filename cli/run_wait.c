@@ -225,6 +225,7 @@ static bool goes_on(run *self, patience *p, lk_status status) {
         say_note("lock \"%s\" could not be claimed in time; queueing again", self->name);
         p->away_since_ms = never_ms;
         break;
+    case LK_BUSY:
     case LK_TIMEOUT: /* so the server has answered */
         if (!p->is_cut)
             return false;

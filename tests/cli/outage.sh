@@ -1,5 +1,5 @@
 # What the tests of `latchkey run` without a server share; sourced by them after harness.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 
 program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
 
