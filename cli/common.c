@@ -40,7 +40,8 @@ int common_taken(void *arg, const option *row, char *value) {
 }
 
 static lk_client_options client_options(const common *self) {
-    return (lk_client_options){.prefix = self->prefix,
+    return (lk_client_options){.app = self->app,
+                               .prefix = self->prefix,
                                .tls_ca = self->tls_ca,
                                .tls_cert = self->tls_cert,
                                .tls_key = self->tls_key,
@@ -70,7 +71,10 @@ int common_open(const common *self, lk_client **out) {
     int code = check_configuration(self);
     if (code != 0)
         return code;
-    lk_status status = lk_open(self->url, &options, out);
+    lk_status status;
+    do {
+        status = lk_open(self->url, &options, out);
+    } while (status == LK_UNAVAILABLE && self->retry && self->retry(self->retry_arg));
     return status == LK_OK ? 0 : say_status(status);
 }
 

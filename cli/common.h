@@ -8,7 +8,11 @@
 typedef struct {
     const char *url; /* NULL: LATCHKEY_URL, a configuration file, or local: */
     const char *prefix, *tls_ca, *tls_cert, *tls_key, *tls_server_name;
-    bool json; /* for those whose tables have it */
+    bool json;       /* for those whose tables have it */
+    const char *app; /* who we are, for others to see; NULL: the program's name */
+    /* Called when the server is away: whether to try again. NULL: no. */
+    bool (*retry)(void *retry_arg);
+    void *retry_arg;
 } common;
 
 /* The end of each table of options. */

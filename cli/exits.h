@@ -11,6 +11,7 @@ enum {
     EXIT_DENIED = 77,        /* password, ACL, certificate */
     EXIT_CONFIGURATION = 78, /* a configuration file, or no server where one is required */
     EXIT_LOST = 79,          /* the lock, while the command ran */
+    EXIT_ABANDONED = 80,     /* run --on-abandoned fail: the last writer did not release the lock */
     EXIT_NOT_RUNNABLE = 126,
     EXIT_NOT_FOUND = 127,
     EXIT_BY_SIGNAL = 128 /* and the signal's number on top */

@@ -108,7 +108,7 @@ void options_print(const option *options) {
         if (options[i].argument)
             length +=
                 snprintf(left + length, sizeof left - (size_t)length, " %s", options[i].argument);
-        if (length < TEXT_COLUMN)
+        if (length < TEXT_COLUMN - 1) /* two spaces, at least */
             printf("%-*s%s\n", TEXT_COLUMN, left, options[i].text);
         else
             printf("%s\n%*s%s\n", left, TEXT_COLUMN, "", options[i].text);

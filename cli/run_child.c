@@ -56,7 +56,9 @@ typedef struct {
 static bool set_environment(const run *self, const token *given) {
     return setenv("LATCHKEY_NAME", self->name, 1) == 0 &&
            setenv("LATCHKEY_FENCE", given->fence, 1) == 0 &&
-           setenv("LATCHKEY_OWNER", given->owner, 1) == 0;
+           setenv("LATCHKEY_OWNER", given->owner, 1) == 0 &&
+           (self->abandoned ? setenv("LATCHKEY_ABANDONED", "1", 1)
+                            : unsetenv("LATCHKEY_ABANDONED")) == 0;
 }
 
 /* Never returns. Tells at `report` why it could not begin. */

@@ -8,6 +8,7 @@
 #include "table.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_MS = 300, EVERY_MS = 1000, LAST_S = 1 };
+enum { FIRST_MS = 300, EVERY_MS = 1000, SILENT_MS = 3000, LAST_S = 1, TEXT_SIZE = 1000 };
 
 struct run_line {
     const run *self;
     int64_t began_ms;
     pthread_t thread;
-    pthread_mutex_t mutex; /* of the terminal, and of these two */
+    pthread_mutex_t mutex; /* of the terminal, and of these */
     bool shown, ends;
+    int64_t asked_ms;    /* when the answer that is waited for was asked for, or 0 */
+    bool is_away;        /* the server, when it was asked last */
+    char why[TEXT_SIZE]; /* it is away, in parentheses behind a space; or "" */
     pthread_cond_t ending;
 };
 
@@ -64,15 +68,27 @@ static bool may_show(void) {
     return (front < 0 || front == getpgrp()) && run_may_write();
 }
 
+static void put(char *text) {
+    text_tame(text);
+    fit(text);
+    dprintf(STDERR_FILENO, "\r\033[K%s", text);
+}
+
 static void show(run_line *line, const lk_info *info) {
-    char holder[300], waited[DURATION_SIZE], text[1000];
+    char holder[300], waited[DURATION_SIZE], text[TEXT_SIZE];
     describe_holder(info, holder, sizeof holder);
     snprintf(text, sizeof text, "waiting for %s: %s; place %zu of %zu, waited %s", line->self->name,
              holder, place_of(info, lk_owner(line->self->lock)), info->waiter_total,
              duration_write(moment_ms() - line->began_ms, waited));
-    text_tame(text);
-    fit(text);
-    dprintf(STDERR_FILENO, "\r\033[K%s", text);
+    put(text);
+    line->shown = true;
+}
+
+static void show_outage(run_line *line) {
+    char waited[DURATION_SIZE], text[2 * TEXT_SIZE];
+    snprintf(text, sizeof text, "waiting for %s: the server does not answer; waited %s%s",
+             line->self->name, duration_write(moment_ms() - line->began_ms, waited), line->why);
+    put(text);
     line->shown = true;
 }
 
@@ -89,20 +105,44 @@ static bool rest(run_line *line, int64_t ms) {
     return !line->ends;
 }
 
+/* With the mutex held; lets go of it. The status; and *info, or why there is none. */
+static lk_status ask(run_line *line, lk_info **info) {
+    line->asked_ms = moment_ms();
+    pthread_mutex_unlock(&line->mutex);
+    lk_status status = lk_inspect(line->self->client, line->self->name, info);
+    pthread_mutex_lock(&line->mutex);
+    line->asked_ms = 0;
+    line->is_away = status == LK_UNAVAILABLE;
+    line->why[0] = '\0';
+    if (line->is_away)
+        snprintf(line->why, sizeof line->why, " (%s)", run_reason(line->self, lk_last_error()));
+    return status;
+}
+
 static void *tell(void *arg) {
     run_line *line = arg;
     pthread_mutex_lock(&line->mutex);
     for (int64_t ms = FIRST_MS; rest(line, ms); ms = EVERY_MS) {
         lk_info *info = NULL;
-        pthread_mutex_unlock(&line->mutex);
-        lk_status status = lk_inspect(line->self->client, line->self->name, &info);
-        pthread_mutex_lock(&line->mutex);
-        if (status == LK_OK && !line->ends && may_show())
-            show(line, info);
+        lk_status status = ask(line, &info);
+        if (!line->ends && may_show()) {
+            if (status == LK_OK)
+                show(line, info);
+            else if (line->is_away)
+                show_outage(line);
+        }
         lk_info_free(info);
     }
     pthread_mutex_unlock(&line->mutex);
     return NULL;
+}
+
+void run_line_tick(run_line *line) {
+    pthread_mutex_lock(&line->mutex);
+    bool is_silent = line->asked_ms && moment_ms() - line->asked_ms >= SILENT_MS;
+    if ((line->is_away || is_silent) && may_show())
+        show_outage(line);
+    pthread_mutex_unlock(&line->mutex);
 }
 
 run_line *run_line_start(const run *self) {
@@ -142,4 +182,26 @@ bool run_line_free(run_line *line) {
     pthread_mutex_destroy(&line->mutex);
     free(line);
     return true;
+}
+
+/* ------------------------------------------------------------------------------ without a line */
+
+static bool is_put;
+
+void run_line_put(const char *format, ...) {
+    char text[TEXT_SIZE];
+    va_list arguments;
+    if (!isatty(STDERR_FILENO) || !may_show())
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put(text);
+    is_put = true;
+}
+
+void run_line_clear(void) {
+    if (is_put)
+        dprintf(STDERR_FILENO, "\r\033[K");
+    is_put = false;
 }

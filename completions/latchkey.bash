@@ -8,7 +8,8 @@ _latchkey_options() {
     case $1 in
     run)
         REPLY="-s --shared -x --exclusive -e --write -n --nonblock --nb -w --wait --timeout
-            -E --conflict-exit-code -c --command -o --close --lease --policy --owner --on-lost $common"
+            -E --conflict-exit-code -c --command -o --close --lease --policy --group --owner --app
+            --server-timeout --on-lost --on-abandoned $common"
         ;;
     ls) REPLY="-l --long --host --pid --app --owner --mode --held-for -j --json $common" ;;
     inspect | doctor) REPLY="-j --json $common" ;;
@@ -30,6 +31,8 @@ _latchkey_value() {
     *:-u | *:--url | *:--prefix | *:--tls-server-name) REPLY=text ;;
     run:--policy) REPLY='fair phase-fair prefer-writer prefer-reader' ;;
     run:--on-lost) REPLY='term kill ignore' ;;
+    run:--on-abandoned) REPLY='run fail' ;;
+    run:--group | run:--app | run:--server-timeout) REPLY=text ;;
     run:-w | run:--wait | run:--timeout | run:-E | run:--conflict-exit-code) REPLY=text ;;
     run:-c | run:--command | run:--lease | run:--owner | release:--owner) REPLY=text ;;
     ls:--mode) REPLY='read write' ;;

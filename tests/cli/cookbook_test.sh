@@ -301,6 +301,9 @@ test_a_failure_is_not_tried_again() {
     stub import <<<'exit 5'
     expect_exit 5 timeout 60 sh lost.sh
     check logged enter 1
+    rm bin/latchkey # so that the minute of -w is not waited for a server
+    printf '#!/bin/sh\nshift\nexec "%s" run --server-timeout 0 "$@"\n' "$latchkey" >bin/latchkey
+    chmod +x bin/latchkey
     expect_exit 69 env LATCHKEY_URL=unix:///no/such/socket timeout 60 sh lost.sh
     check logged enter 1
 }
@@ -330,9 +333,9 @@ test_seeing_shows_who_holds_and_who_waits_in_order() {
     deploy_crowd
     expect_exit 0 timeout 60 sh seeing.sh
     check grep -qE '^deploy:web +write +1 +2 ' printed
-    check grep -qE "^latchkey +$(hostname) +$holder +0 +1 " printed
-    check grep -qE "^ *1  latchkey +$(hostname) +$writer +write " printed
-    check grep -qE "^ *2  latchkey +$(hostname) +$reader +read " printed
+    check grep -qE "^sh +$(hostname) +$holder +0 +1 " printed
+    check grep -qE "^ *1  true +$(hostname) +$writer +write " printed
+    check grep -qE "^ *2  true +$(hostname) +$reader +read " printed
     begin "$latchkey" run other sh -c "until [ -e '$PWD/go' ]; do sleep 0.02; done"
     eventually crowd other 1 0
     expect_exit 0 timeout 60 sh seeing-json.sh

@@ -338,6 +338,8 @@ test_bash_offers_the_values_of_options() {
     expect_offered term kill ignore
     complete_line "latchkey ls --mode "
     expect_offered read write
+    complete_line "latchkey run --on-abandoned "
+    expect_offered run fail
     : >ca.pem
     complete_line "latchkey ls --tls-ca ca"
     expect_offered ca.pem

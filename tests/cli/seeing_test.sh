@@ -321,7 +321,7 @@ test_ages_are_those_of_the_server() {
     check aged '.oldest_wait_ms == .waited_for_by[0].waited_ms'
     check aged '.held_by[0].left_ms > 3500000 and .held_by[0].left_ms <= 3600000'
     expect_exit 0 "$latchkey" inspect aged
-    held=$(sed -nE 's/^latchkey +[^ ]+ +[0-9]+ +0 +1 +([0-9.]+)s +(59m[0-9]+s|1h00m) .*/\1/p' printed)
+    held=$(sed -nE 's/^sh +[^ ]+ +[0-9]+ +0 +1 +([0-9.]+)s +(59m[0-9]+s|1h00m) .*/\1/p' printed)
     check [ -n "$held" ]
     check awk -v held="$held" 'BEGIN { exit !(held >= 1.1 && held < 60) }'
     expect_exit 0 "$latchkey" ls aged

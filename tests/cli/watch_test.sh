@@ -54,9 +54,9 @@ shows() {
 test_grants_and_releases_are_a_line_each() {
     watch
     hold plain
-    shows "^[0-9:.]{12}  plain +granted +write +latchkey on [^ ]+, pid $held_by, "
+    shows "^[0-9:.]{12}  plain +granted +write +sh on [^ ]+, pid $held_by, "
     let_go plain
-    shows "plain +released +write +latchkey on [^ ]+, pid $held_by, held "
+    shows "plain +released +write +sh on [^ ]+, pid $held_by, held "
     end_watch
     [ "$(grep -c plain seen)" -eq 2 ] || fail "not two lines: $(cat seen)"
 }
@@ -158,7 +158,7 @@ test_json_has_an_object_a_line_with_names_that_stay() {
     watch --json
     check has '"event":"watching"' '"at":"2' '"locks":'
     hold json
-    eventually has '"event":"granted"' '"lock":"json"' '"at":"2' '"app":"latchkey"' '"host":"' \
+    eventually has '"event":"granted"' '"lock":"json"' '"at":"2' '"app":"sh"' '"host":"' \
         "\"pid\":$held_by," '"mode":"write"' '"fence":' '"held_ms":'
     mkfifo go
     "$latchkey" run -s json sh -c 'read -r line <go' &
