@@ -133,6 +133,15 @@ start_server() {
     eventually test -S "$socket"
 }
 
+# $beat: a command that writes a line to the file `beats` a hundred times a second, in one process. A
+# shell that forks is two processes for a moment, and a stop signal may find only one of them.
+cat >"$test_folder/beat" <<'END'
+open my $beats, ">>", "beats" or die;
+while (1) { syswrite $beats, "x\n"; select undef, undef, undef, 0.01 }
+END
+# shellcheck disable=SC2034
+beat="perl $test_folder/beat"
+
 run_tests() {
     local name failed=0
     for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do

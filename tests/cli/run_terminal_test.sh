@@ -3,43 +3,8 @@
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-command -v tmux >/dev/null || {
-    echo "skipped: there is no tmux"
-    exit 0
-}
-
-export latchkey LC_ALL=C.UTF-8
-
-terminal() {
-    tmux -S "$pane" -f /dev/null "$@"
-}
-
-# open_terminal [WIDTH]: a terminal with a shell in it, in the test's folder; it ends with the test.
-open_terminal() {
-    pane=$(mktemp -u "$test_folder/t.XXXX")
-    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
-    unset TMUX
-    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec bash --norc --noprofile"
-    eventually sees '^>'
-}
-
-# type_line TEXT: as somebody at the keyboard would.
-type_line() {
-    terminal send-keys -l "$1"
-    terminal send-keys Enter
-}
-
-sees() {
-    terminal capture-pane -p | grep -q -- "$1"
-}
-
-screen() {
-    terminal capture-pane -p | grep -v '^$'
-}
-
-is_free() {
-    "$latchkey" run -n "$1" true
-}
+# shellcheck source-path=SCRIPTDIR source=terminal.sh
+source "${BASH_SOURCE%/*}/terminal.sh"
 
 test_a_terminal_is_told_how_the_wait_goes() {
     open_terminal
@@ -190,7 +155,8 @@ test_ctrl_z_stops_a_script_around_the_command() {
 
 test_bg_lets_it_run_and_its_end_leaves_the_terminal_to_the_shell() {
     open_terminal
-    type_line '$latchkey run a sh -c "echo >up; while [ ! -e end ]; do sleep 0.01; done; echo >ended"'
+    mkfifo end
+    type_line '$latchkey run a sh -c "echo >up; read -r line <end; echo >ended"'
     eventually test -e up
     terminal send-keys C-z
     eventually sees 'Stopped'
@@ -230,7 +196,7 @@ test_where_nobody_could_continue_it_ctrl_z_does_not_stop_it() {
 
 test_a_lock_that_is_lost_while_stopped_lets_nothing_go_on() {
     open_terminal
-    type_line '$latchkey run --lease 3 a sh -c "echo >up; while :; do echo x >>beats; sleep 0.01; done"'
+    type_line '$latchkey run --lease 3 a '"$beat"
     eventually test -s beats
     terminal send-keys C-z
     eventually sees 'Stopped'

@@ -1,0 +1,43 @@
+# A terminal for tests of job control: sourced after harness.sh. What is typed goes to a real shell in
+# tmux, and what it shows can be read.
+# shellcheck shell=bash disable=SC2154
+command -v tmux >/dev/null || {
+    echo "there is no tmux" >&2
+    exit 70
+}
+
+export latchkey LC_ALL=C.UTF-8
+
+terminal() {
+    tmux -S "$pane" -f /dev/null "$@"
+}
+
+# open_terminal [WIDTH [SHELL]]: a terminal with a shell in it, in the test's folder; it ends with the
+# test.
+open_terminal() {
+    local shell="bash --norc --noprofile"
+    [ "${2:-bash}" = bash ] || shell="$2 -i"
+    pane=$(mktemp -u "$test_folder/t.XXXX")
+    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
+    unset TMUX ENV
+    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec $shell"
+    eventually sees '^>'
+}
+
+# type_line TEXT: as somebody at the keyboard would.
+type_line() {
+    terminal send-keys -l "$1"
+    terminal send-keys Enter
+}
+
+sees() {
+    terminal capture-pane -p | grep -q -- "$1"
+}
+
+screen() {
+    terminal capture-pane -p | grep -v '^$'
+}
+
+is_free() {
+    "$latchkey" run -n "$1" true
+}
