@@ -221,12 +221,10 @@ static _Noreturn void watch(guard *self) {
 
 /* ------------------------------------------------------------------------------ the beginning */
 
-/* Never returns. The command begins when the guard is ready: then there is a byte to read. */
-static void become_command(const run_guard_plan *plan, pid_t parent, int ready, int failure) {
-    char byte;
+static _Noreturn void become_command(const run_guard_plan *plan, pid_t parent, int failure) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || read(ready, &byte, 1) != 1)
-        _exit(1);
+    if (getppid() != parent)
+        _exit(1); /* it was killed before the kernel knew that we die with it */
     plan->become(plan->arg);
     int why = errno;
     if (write(failure, &why, sizeof why) < 0)
@@ -275,26 +273,24 @@ static bool open_sources(guard *self, int failure) {
 
 /* In the guard. False with errno: there is no command. */
 static bool begin(guard *self) {
-    int ready[2], failure[2];
+    int failure[2];
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_NAME, RUN_GUARD_NAME);
     self->tree = (run_tree){.root = getpid(), .session = getsid(0)};
-    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0 ||
-        !open_sources(self, failure[0]))
+    if (pipe2(failure, O_CLOEXEC) != 0 || !open_sources(self, failure[0]))
         return false;
     self->command = fork();
     if (self->command == 0)
-        become_command(self->plan, self->tree.root, ready[0], failure[1]);
+        become_command(self->plan, self->tree.root, failure[1]);
     if (self->command < 0)
         return false;
     setsid(); /* only now: the command stays in the session of `run` */
     come_first();
-    bool is_told = write(ready[1], "", 1) == 1;
     close_others(self);
-    return is_told;
+    return true;
 }
 
 static _Noreturn void be_guard(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,

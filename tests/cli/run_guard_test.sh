@@ -109,29 +109,28 @@ stutter() {
         my ($pid, $times) = @ARGV;
         for (1 .. $times) {
             kill STOP => $pid or exit;
-            select undef, undef, undef, rand 0.5;
+            select undef, undef, undef, rand 1.0;
             kill CONT => $pid;
             select undef, undef, undef, rand 0.02;
         }' "$1" "$2"
 }
 
 test_a_run_that_gets_no_cpu() {
-    local one other number
+    local one other
     cat >work <<'END'
 use Fcntl;
-sub enter { sysopen my $f, "inside", O_CREAT | O_EXCL | O_WRONLY or do { open my $b, ">>", "beside"; print $b "$$\n" } }
-enter();
 $SIG{TERM} = sub { unlink "inside"; exit };
-for (1 .. 20) { select undef, undef, undef, 0.01 }
+sysopen my $inside, "inside", O_CREAT | O_EXCL | O_WRONLY or do { open my $b, ">>", "beside"; print $b "$$\n" };
+for (1 .. 100) { select undef, undef, undef, 0.01 }
 unlink "inside";
 END
-    for number in 1 2 3 4 5 6; do
+    for _ in 1 2 3; do
         begin "$latchkey" run --lease 0.4 a perl work 2>/dev/null
         one=$begun
         begin "$latchkey" run --lease 0.4 a perl work 2>/dev/null
         other=$begun
-        stutter "$one" 6 &
-        stutter "$other" 6 &
+        stutter "$one" 5 &
+        stutter "$other" 5 &
         wait "$one" "$other"
         # A killed worker could not tidy up; nobody is inside now.
         rm -f inside
