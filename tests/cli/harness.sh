@@ -53,7 +53,7 @@ expect_one_line() {
 eventually() {
     local end=$((SECONDS + 60))
     until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || fail "never came to be: $*"
+        [ "$SECONDS" -lt "$end" ] || { declare -F screen >/dev/null && screen >&2; fail "never came to be: $*"; }
         sleep 0.02
     done
 }

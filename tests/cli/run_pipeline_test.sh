@@ -35,8 +35,7 @@ interrupts() {
     type_line "\$latchkey run x sh -c 'echo >up; exec sleep 1000' | sh -c 'cat; echo >second; exec sleep 1000'"
     eventually test -e up
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     is_free x || fail "it is not free"
     [ ! -e second ] || fail "one Ctrl-C was not enough"
 }
@@ -47,8 +46,7 @@ stops_and_continues() {
     eventually test -e up
     terminal send-keys C-z
     eventually sees 'Stopped'
-    type_line 'fg'
-    eventually sees 'latchkey.*| cat' # the shell tells what it continues
+    continue_job
     type_line 'again'
     eventually sees '^got again'
     eventually is_free x
@@ -62,8 +60,8 @@ loses_while_stopped() {
     eventually sees 'Stopped'
     expect_exit 0 "$latchkey" run -w 60 x sh -c 'wc -l <beats >before'
     type_line 'fg'
-    type_line 'echo "code $?"'
-    eventually sees '^code '
+    eventually sees '^> fg'
+    expect_code '[0-9]'
     wc -l <beats | cmp - before || fail "it went on"
 }
 

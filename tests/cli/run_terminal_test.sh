@@ -53,8 +53,7 @@ test_ctrl_c_ends_the_wait() {
     type_line '$latchkey run a true; echo "not ${x}here"'
     eventually waits a 1
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     eventually waits a 0
     ! sees 'not here' || fail "$(screen)"
     echo >stop
@@ -62,7 +61,6 @@ test_ctrl_c_ends_the_wait() {
 }
 
 test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
-    local began_ms
     start_server
     open_terminal
     hold -u "$url" a
@@ -72,11 +70,8 @@ test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
     # The line stands still: an answer is waited for.
     screen >before
     eventually sh -c 'sleep 1.5; tmux -S "$1" capture-pane -p | grep -v "^$" | cmp -s - before' - "$pane"
-    began_ms=$(date +%s%3N)
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
-    check [ $(($(date +%s%3N) - began_ms)) -lt 3000 ]
+    expect_code 130
     kill -CONT "$server"
     echo >stop
     wait "$!"
@@ -87,8 +82,7 @@ test_ctrl_c_ends_the_command_with_130() {
     type_line '$latchkey run a sh -c "echo >up; exec sleep 1000"'
     eventually test -e up
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     is_free a || fail "it is not free"
 }
 
@@ -97,8 +91,7 @@ test_ctrl_c_ends_a_loop_around_the_command() {
     type_line 'for i in 1 2 3; do $latchkey run a sh -c "echo >up.$i; exec sleep 1000"; done'
     eventually test -e up.1
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     [ ! -e up.2 ] || fail "it went on"
 }
 
@@ -109,8 +102,7 @@ test_a_command_that_handles_ctrl_c_goes_on() {
     terminal send-keys C-c
     eventually test -e heard
     echo >end
-    type_line 'echo "code $?"'
-    eventually sees '^code 4'
+    expect_code 4
 }
 
 test_ctrl_z_stops_and_fg_continues() {
@@ -120,11 +112,10 @@ test_ctrl_z_stops_and_fg_continues() {
     terminal send-keys C-z
     eventually sees 'Stopped'
     waits a 0 || fail "$("$latchkey" inspect a)"
-    type_line 'fg'
+    continue_job
     type_line 'hello'
     eventually sees '^got hello'
-    type_line 'echo "code $?"'
-    eventually sees '^code 0'
+    expect_code 0
     is_free a || fail "it is not free"
 }
 
@@ -135,7 +126,7 @@ test_ctrl_z_stops_the_wait_too() {
     eventually waits a 1
     terminal send-keys C-z
     eventually sees 'Stopped'
-    type_line 'fg'
+    continue_job
     echo >stop
     eventually sees '^granted'
 }
@@ -147,7 +138,7 @@ test_ctrl_z_stops_a_script_around_the_command() {
     eventually test -e up
     terminal send-keys C-z
     eventually sees 'Stopped'
-    type_line 'fg'
+    continue_job
     type_line 'again'
     eventually sees '^got again'
     eventually sees '^script goes on'
@@ -179,7 +170,7 @@ test_a_command_behind_that_reads_stops_and_fg_gives_it_the_terminal() {
     eventually test -e up
     # The shell tells of it with its next prompt.
     eventually sh -c 'tmux -S "$1" send-keys Enter; tmux -S "$1" capture-pane -p | grep -q Stopped' - "$pane"
-    type_line 'fg'
+    continue_job
     type_line 'in front'
     eventually sees '^got in front'
 }
@@ -203,8 +194,8 @@ test_a_lock_that_is_lost_while_stopped_lets_nothing_go_on() {
     expect_exit 0 "$latchkey" run -w 30 a true
     wc -l <beats >before
     type_line 'fg'
-    type_line 'echo "code $?"'
-    eventually sees '^code 79'
+    eventually sees '^> fg'
+    expect_code 79
     wc -l <beats | cmp - before || fail "it went on"
 }
 

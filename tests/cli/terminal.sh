@@ -38,6 +38,29 @@ screen() {
     terminal capture-pane -p | grep -v '^$'
 }
 
+at_prompt() {
+    screen | tail -n 1 | grep -qx '\(\^C\)\?>'
+}
+
+# continue_job: in front. Returns when the shell reads no more: a line editor would take the Enter that
+# is meant for the job.
+continue_job() {
+    type_line 'fg'
+    eventually is_in_line_mode
+}
+
+is_in_line_mode() {
+    stty -aF "$(terminal display-message -p '#{pane_tty}')" | grep -q ' icanon'
+}
+
+# expect_code PATTERN: the job has ended, and the shell tells its status. Nothing is typed ahead: not
+# every shell shows it again behind its prompt.
+expect_code() {
+    eventually at_prompt
+    type_line 'echo "code $?"'
+    eventually sees "^code $1"
+}
+
 is_free() {
     "$latchkey" run -n "$1" true
 }
