@@ -1,8 +1,8 @@
 /*
  * `latchkey run`: run.c reads the command line and goes through the whole of it, run_wait.c takes the
- * lock, run_child.c starts the command and looks after it. The rest serves these: run_open.c waits
- * for a server that is away at the start, run_line.c tells how the wait goes, run_signals.c,
- * run_terminal.c, run_guard.c do what their names say.
+ * lock, run_child.c has the command run by its guard (run_guard.h) and looks after both. The rest
+ * serves these: run_open.c waits for a server that is away at the start, run_line.c tells how the
+ * wait goes, run_signals.c reads signals.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
@@ -71,7 +71,14 @@ bool run_may_write(void);
 /* From here on they come to signal_fd. Returns 0, or the code to end with. */
 int run_block_signals(run *);
 
-/* The next signal that waits at signal_fd, or 0. */
+typedef struct {
+    int number;        /* 0: there is none */
+    bool is_terminals; /* the whole process group has it: a key, or a terminal that was closed */
+} run_signal;
+
+run_signal run_read_signal(const run *);
+
+/* The number of the next signal, or 0. */
 int run_next_signal(const run *);
 
 /* Stops this process as Ctrl-Z would, or with `job` the whole of its group. */
@@ -97,28 +104,5 @@ bool run_line_free(run_line *);
 /* Without a line: a text on a terminal on stderr, in place of the last one; and none. */
 void run_line_put(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void run_line_clear(void);
-
-/* ------------------------------------------------------------------------------ the terminal */
-
-typedef struct {
-    int fd;        /* -1: there is none */
-    bool in_front; /* it was ours to give, and is the child's while that runs */
-} run_terminal;
-
-run_terminal run_terminal_open(void);
-void run_terminal_give(const run_terminal *, pid_t group); /* if it is in front */
-void run_terminal_follow(run_terminal *, pid_t group);     /* the shell may have moved us */
-void run_terminal_close(run_terminal *);                   /* it is ours again */
-
-/* ------------------------------------------------------------------------------ the guard */
-
-typedef struct {
-    pid_t pid;
-    int line; /* the guard acts when this is closed without a word; -1: there is none */
-} run_guard;
-
-bool run_guard_start(run_guard *); /* before the command, so that none is without it */
-bool run_guard_tell(const run_guard *, pid_t group); /* from within the command, before it begins */
-void run_guard_end(const run_guard *);               /* without its having acted */
 
 #endif

@@ -1,12 +1,15 @@
 /*
- * The command under the lock: its start, its signals, its end; and its end before the lock can be
- * somebody else's.
+ * The command under the lock: `run` tells the guard how long the lock is ours, passes signals on,
+ * and says how it ended.
  *
- * It has a process group of its own, so that all of it can be ended, and the terminal while it runs.
+ * The command is in our process group, so the terminal is the job's as under flock(1): its keys reach
+ * the command and the rest of a pipeline, and the shell sees them stop and go on together.
  */
 #include "exits.h"
 #include "moment.h"
 #include "run.h"
+#include "run_guard.h"
+#include "run_tree.h"
 #include "say.h"
 
 #include <errno.h>
@@ -25,19 +28,29 @@ enum {
     GRACE_MOST_MS = 5000,
     MARGIN_PART = 20, /* of a lease: the last instant for SIGKILL is so long before its end */
     MARGIN_MOST_MS = 500,
-    LATE_MS = 300, /* from SIGTERM to SIGKILL when the lock is lost already */
-    REST_MS = 10   /* how often we look whether those that the command left behind have ended */
+    LATE_MS = 300,     /* from SIGTERM to SIGKILL when the lock is lost already */
+    RENEWAL_PART = 10, /* of a lease: how often the guard is told of its end */
+    RENEWAL_MOST_MS = 1000,
+    STOPPED_MS = 100 /* a command that stays stopped so long, while we run, has stopped by itself */
 };
+
+/* What the library can be asked for on our side of the fork only. */
+typedef struct {
+    char fence[24];
+    const char *owner;
+} token;
 
 typedef struct {
     run *self;
-    pid_t pid;
-    run_terminal terminal;
+    token token;
     run_guard guard;
-    int64_t grace_ms, margin_ms;
-    int64_t kill_at_ms; /* once it is termed */
-    bool termed, told, killed, over;
-    int status; /* of waitpid */
+    run_guard_plan plan;
+    pid_t pid;             /* of the command, once it has begun */
+    int64_t stopped_at_ms; /* the command; 0: it is not */
+    bool has_terminal;
+    bool lost, ending, told, over, interrupted, unguarded;
+    int status;  /* of waitpid */
+    int failure; /* errno: why it could not begin */
 } child;
 
 static int64_t least(int64_t a, int64_t b) {
@@ -46,13 +59,6 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* ------------------------------------------------------------------------------ its start */
 
-/* What the library can be asked for on our side of the fork only. */
-typedef struct {
-    char fence[24];
-    const char *owner;
-} token;
-
-/* In the child: threads may read the environment here. */
 static bool set_environment(const run *self, const token *given) {
     return setenv("LATCHKEY_NAME", self->name, 1) == 0 &&
            setenv("LATCHKEY_FENCE", given->fence, 1) == 0 &&
@@ -61,120 +67,46 @@ static bool set_environment(const run *self, const token *given) {
                             : unsetenv("LATCHKEY_ABANDONED")) == 0;
 }
 
-/* Never returns. Tells at `report` why it could not begin. */
-static void become(const child *c, const token *given, pid_t parent, int report) {
+/* In the child: threads may read the environment in `run`. Returns only if it fails. */
+static void become(void *arg) {
+    const child *c = arg;
     const run *self = c->self;
-    setpgid(0, 0);
-    run_terminal_give(&c->terminal, getpid());
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXIT_LOST); /* it was killed before we asked to be told */
     signal(SIGCHLD, self->on_child);
     sigprocmask(SIG_SETMASK, &self->mask, NULL);
-    if (run_guard_tell(&c->guard, getpid()) && set_environment(self, given))
+    if (set_environment(self, &c->token))
         execvp(self->command[0], self->command);
-    int why = errno;
-    if (write(report, &why, sizeof why) < 0)
-        _exit(EXIT_NOT_RUNNABLE);
-    _exit(EXIT_NOT_FOUND);
 }
 
-/* Returns 0, or the code to end with. */
-static int start(child *c) {
-    int report[2], why = 0;
-    pid_t parent = getpid();
-    if (!run_guard_start(&c->guard))
-        return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
-    if (pipe2(report, O_CLOEXEC) != 0)
-        return say_failure(EXIT_BROKEN, "no descriptors are left");
-    token given = {.owner = lk_owner(c->self->lock)};
-    snprintf(given.fence, sizeof given.fence, "%" PRIu64, lk_fence(c->self->lock));
-    c->terminal = run_terminal_open();
-    c->pid = fork();
-    if (c->pid == 0)
-        become(c, &given, parent, report[1]);
-    close(report[1]);
-    if (c->pid < 0) {
-        close(report[0]);
-        return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(errno));
-    }
-    setpgid(c->pid, c->pid);
-    ssize_t length = read(report[0], &why, sizeof why);
-    close(report[0]);
-    if (length != (ssize_t)sizeof why)
-        return 0;
-    waitpid(c->pid, &c->status, 0);
-    c->over = true;
-    return say_failure(why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE, "%s: %s",
-                       c->self->command[0], strerror(why));
+static bool has_terminal(void) {
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
-/* ------------------------------------------------------------------------------ its signals */
-
-static void signal_all(const child *c, int number) {
-    kill(-c->pid, number);
+static bool heeds_lock(const child *c) {
+    return c->self->on_lost != ON_LOST_IGNORE;
 }
 
-/* With less than that left, the command has to end. */
-static int64_t least_left_ms(const child *c) {
-    return c->self->on_lost == ON_LOST_KILL ? c->margin_ms : c->grace_ms;
+/* The guard ends the command so long before the end of the lease. */
+static int64_t ending_ms(const run_guard_plan *plan) {
+    return plan->kills_at_once ? plan->margin_ms : plan->grace_ms;
 }
 
-/* It may go on, and has the terminal if the shell gave it to us; not without the lock. */
-static void go_on(child *c) {
-    run_terminal_follow(&c->terminal, c->pid);
-    if (c->self->on_lost == ON_LOST_IGNORE || lk_remaining_ms(c->self->lock) > least_left_ms(c))
-        signal_all(c, SIGCONT); /* otherwise it is continued to be ended */
-}
-
-/*
- * The shell is to see that the job has stopped, and may continue it. Where nobody could (a group of
- * orphans), the kernel does not stop us, and the command goes on. It stays stopped, with its lock,
- * where it is not in front.
- */
-static void stop_along(child *c) {
-    bool was_in_front = c->terminal.in_front;
-    if (c->terminal.fd < 0)
-        return;
-    run_terminal_give(&c->terminal, getpgrp());
-    run_stop(true);
-    if (was_in_front)
-        go_on(c);
-}
-
-static void look_after_child(child *c) {
-    int status;
-    while (waitpid(c->pid, &status, WNOHANG | WUNTRACED) == c->pid) {
-        if (WIFSTOPPED(status)) {
-            stop_along(c);
-            continue;
-        }
-        c->status = status;
-        c->over = true;
-        return;
-    }
-}
-
-static void read_signals(child *c) {
-    int number;
-    while ((number = run_next_signal(c->self)) != 0) {
-        if (number == SIGCHLD)
-            look_after_child(c);
-        else if (number == SIGCONT)
-            go_on(c);
-        else if (number != SIGWINCH || !c->terminal.in_front) /* in front it has its own already */
-            signal_all(c, number);
-    }
+/* Should the guard be killed, what it leaves behind is ours to end. */
+static bool start(child *c) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    c->has_terminal = has_terminal();
+    c->token.owner = lk_owner(c->self->lock);
+    snprintf(c->token.fence, sizeof c->token.fence, "%" PRIu64, lk_fence(c->self->lock));
+    int64_t since_ms = run_guard_clock_ms(); /* first, as in renew_guard() */
+    int64_t left_ms = heeds_lock(c) ? lk_remaining_ms(c->self->lock) : -1;
+    return run_guard_start(&c->guard, &c->plan, since_ms, left_ms);
 }
 
 /* ------------------------------------------------------------------------------ its lock */
 
-static void kill_it(child *c) {
-    c->killed = true;
-    signal_all(c, SIGKILL);
-}
-
-/* A reader of stderr that has gone to sleep must not keep the command alive. */
+/* A reader of stderr that has gone to sleep must not keep us from guarding. */
 static void tell_loss(child *c, bool wait) {
     if (c->told || (!wait && !run_may_write()))
         return;
@@ -188,89 +120,156 @@ static void tell_loss(child *c, bool wait) {
                 c->self->name);
 }
 
-static void term_it(child *c, int64_t left_ms) {
-    c->termed = true;
-    if (left_ms > 0) /* nobody else has it yet */
-        c->kill_at_ms = moment_ms() + left_ms - least(left_ms, c->margin_ms);
-    else
-        c->kill_at_ms = moment_ms() + LATE_MS;
-    if (c->self->on_lost == ON_LOST_KILL)
-        kill_it(c);
-    else
-        signal_all(c, SIGTERM);
-    signal_all(c, SIGCONT); /* what is stopped could not end */
-    tell_loss(c, false);
-}
-
-/* Ends the command in time. Returns for how long there is nothing to do, -1: for ever. */
-static int64_t guard_lock(child *c) {
-    if (c->self->on_lost == ON_LOST_IGNORE || c->killed)
+/* Returns for how long there is nothing to do; -1: for ever. */
+static int64_t renew_guard(child *c) {
+    if (!heeds_lock(c) || c->lost)
         return -1;
+    int64_t since_ms = run_guard_clock_ms(); /* first: we may be stopped in between */
     int64_t left_ms = lk_remaining_ms(c->self->lock);
-    if (!c->termed) {
-        if (left_ms > least_left_ms(c))
-            return left_ms - least_left_ms(c);
-        term_it(c, left_ms);
+    if (left_ms > 0) {
+        run_guard_renew(&c->guard, since_ms, left_ms);
+        return least(c->self->lease_ms / RENEWAL_PART, RENEWAL_MOST_MS);
     }
-    if (left_ms == 0) /* it was taken from us after that */
-        c->kill_at_ms = least(c->kill_at_ms, moment_ms() + LATE_MS);
-    int64_t until_ms = c->kill_at_ms - moment_ms();
-    if (until_ms > 0 && !c->killed)
-        return until_ms;
-    kill_it(c);
-    return -1;
+    c->lost = true;
+    run_guard_lost(&c->guard);
+    return -1; /* it ends the command, and reports it */
 }
 
 static void hear_of_loss(const child *c) {
     uint64_t times;
     if (read(c->self->lost_fd, &times, sizeof times) < 0)
-        return; /* nothing new; guard_lock() looks for itself */
+        return; /* nothing new; renew_guard() looks for itself */
+}
+
+/* ------------------------------------------------------------------------------ its signals */
+
+/* The keys of the terminal have reached the command already. */
+static void read_signals(child *c) {
+    for (run_signal got; (got = run_read_signal(c->self)).number != 0;) {
+        if (got.is_terminals && got.number == SIGTSTP)
+            run_stop(false);
+        else if (got.is_terminals)
+            c->interrupted = c->interrupted || got.number == SIGINT;
+        else
+            run_guard_pass_on(&c->guard, got.number);
+        if (got.number == SIGCONT && c->stopped_at_ms)
+            c->stopped_at_ms = moment_ms(); /* it may be continued along with us */
+    }
+}
+
+/*
+ * A command that stops by itself stops its whole job: so the shell sees it, and can continue it.
+ * Without a terminal nobody would; then it stays stopped, and keeps its lock. Returns as
+ * renew_guard().
+ */
+static int64_t stop_along(child *c) {
+    if (!c->stopped_at_ms || !c->has_terminal)
+        return -1;
+    int64_t until_ms = c->stopped_at_ms + STOPPED_MS - moment_ms();
+    if (until_ms > 0)
+        return until_ms;
+    c->stopped_at_ms = 0;
+    if (run_tree_is_stopped(c->pid))
+        run_stop(true);
+    return -1;
 }
 
 /* ------------------------------------------------------------------------------ its end */
 
+/* What we have adopted, a private server for one, must not stay a zombie. */
+static void reap_orphans(void) {
+    while (waitpid(-1, NULL, WNOHANG) > 0) {}
+}
+
+/* The kernel has killed the command along with its guard, and nobody else's processes are ours. */
+static void end_without_guard(child *c) {
+    run_tree tree = {.root = getpid(), .session = getsid(0)};
+    run_tree_end(&tree);
+    c->unguarded = true;
+}
+
+static void read_reports(child *c) {
+    for (run_guard_report got; !c->over && run_guard_hear(&c->guard, &got);) {
+        switch (got.word) {
+        case GUARD_CANNOT_BEGIN:
+            c->failure = got.value;
+            break;
+        case GUARD_BEGUN:
+            c->pid = got.value;
+            break;
+        case GUARD_STOPPED:
+            c->stopped_at_ms = moment_ms();
+            break;
+        case GUARD_ENDING:
+            c->ending = true;
+            tell_loss(c, false);
+            break;
+        case GUARD_ENDED:
+            c->status = got.value;
+            c->over = true;
+            break;
+        case GUARD_GONE:
+            c->over = true;
+            if (!c->failure)
+                end_without_guard(c);
+            break;
+        }
+    }
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms) {
+    return a_ms < 0 ? b_ms : b_ms < 0 ? a_ms : least(a_ms, b_ms);
+}
+
+static void look_after(child *c) {
+    struct pollfd polled[] = {
+        {c->self->signal_fd, POLLIN, 0}, {c->self->lost_fd, POLLIN, 0}, {c->guard.fd, POLLIN, 0}};
+    while (!c->over) {
+        int64_t wait_ms = sooner(renew_guard(c), stop_along(c));
+        poll(polled, 3, (int)wait_ms);
+        hear_of_loss(c);
+        read_reports(c);
+        read_signals(c);
+        reap_orphans();
+    }
+}
+
 static int code_of(const child *c) {
-    if (c->termed)
+    if (c->failure)
+        return say_failure(c->failure == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE, "%s: %s",
+                           c->self->command[0], strerror(c->failure));
+    if (c->unguarded)
+        return say_failure(EXIT_BROKEN,
+                           "the process that guards the command was killed, and the command too");
+    if (c->ending)
         return EXIT_LOST;
     if (WIFSIGNALED(c->status))
         return EXIT_BY_SIGNAL + WTERMSIG(c->status);
     return WEXITSTATUS(c->status);
 }
 
-/* A shell dies of SIGTERM at once; its children keep the time that is left to end in good order. */
-static void end_the_rest(child *c) {
-    while (!c->killed && kill(-c->pid, 0) == 0) {
-        int64_t wait_ms = guard_lock(c);
-        if (!c->killed)
-            poll(NULL, 0, (int)least(wait_ms, REST_MS));
-    }
-    tell_loss(c, true);
-}
-
 int run_child(run *self) {
-    child c = {.self = self,
-               .terminal = {.fd = -1},
-               .guard = {.line = -1},
-               .grace_ms = least(self->lease_ms / GRACE_PART, GRACE_MOST_MS),
-               .margin_ms = least(self->lease_ms / MARGIN_PART, MARGIN_MOST_MS)};
-    int code = start(&c);
-    struct pollfd polled[] = {{self->signal_fd, POLLIN, 0}, {self->lost_fd, POLLIN, 0}};
-    while (!c.over && c.pid > 0) {
-        int64_t wait_ms = guard_lock(&c);
-        poll(polled, 2, (int)least(wait_ms, 1000000));
-        hear_of_loss(&c);
-        read_signals(&c);
+    child c = {.self = self};
+    c.plan = (run_guard_plan){.kills_at_once = self->on_lost == ON_LOST_KILL,
+                              .grace_ms = least(self->lease_ms / GRACE_PART, GRACE_MOST_MS),
+                              .margin_ms = least(self->lease_ms / MARGIN_PART, MARGIN_MOST_MS),
+                              .late_ms = LATE_MS,
+                              .become = become,
+                              .arg = &c};
+    if (!start(&c)) {
+        int why = errno;
+        run_guard_end(&c.guard);
+        return say_failure(EXIT_BROKEN, "the command cannot be started: %s", strerror(why));
     }
-    if (c.termed) {
-        end_the_rest(&c);
-        /* Not renewed since: it runs out by itself before the server would be heard of. */
-        self->leaves = lk_remaining_ms(self->lock) <= least_left_ms(&c);
-    }
+    look_after(&c);
     run_guard_end(&c.guard);
-    run_terminal_close(&c.terminal);
+    if (c.ending) {
+        tell_loss(&c, true);
+        /* Not renewed since: it runs out by itself before the server would be heard of. */
+        self->leaves = lk_remaining_ms(self->lock) <= ending_ms(&c.plan);
+    }
     /* A shell that runs us in a loop looks for that to end the loop too. */
-    if (!code && !c.termed && c.terminal.in_front && WIFSIGNALED(c.status) &&
-        WTERMSIG(c.status) == SIGINT)
+    if (!c.ending && c.interrupted && WIFSIGNALED(c.status) && WTERMSIG(c.status) == SIGINT)
         self->interrupted = SIGINT;
-    return code ? code : code_of(&c);
+    return code_of(&c);
 }

@@ -1,62 +1,366 @@
-/*
- * The guard: a process beside `run` that does nothing until `run` is killed, and then kills the
- * command's process group. What the kernel itself kills along with us (PR_SET_PDEATHSIG) is the
- * command alone; what a shell had started would go on without the lock.
- */
-#include "run.h"
+/* See run_guard.h. The guard is a fork of a program with threads: it makes system calls only. */
+#include "run_guard.h"
 
+#include "run_tree.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Our own copy of the line's other end would keep the end of `run` from us. */
-static void keep_only(const int ends[2]) {
-    close(ends[1]);
-    dup2(ends[0], STDIN_FILENO);
-    if (close_range(STDIN_FILENO + 1, ~0U, 0) == 0)
-        return;
-    for (int fd = (int)sysconf(_SC_OPEN_MAX); fd > STDIN_FILENO; fd--) /* before Linux 5.9 */
-        close(fd);
+/* What the guard hears: `run`, the exec of the command, the end of children, its timer. */
+enum { RUN, EXEC, CHILDREN, TIMER, SOURCES };
+
+enum { HIGHEST_PRIORITY = -20 };
+static const int64_t never_ms = INT64_MAX;
+
+typedef enum { ORDER_LOST, ORDER_SIGNAL, ORDER_LEAVE } order_word;
+
+typedef struct {
+    order_word word;
+    int number;
+} order;
+
+/*
+ *   WORKS ──end_kindly()──> ENDING ──end_by_force()──> ENDED
+ *     │                        │                         ^
+ *     └────────────────────────┴── the command ends ─────┘
+ *
+ * ENDED is told to `run`. In WORKS the command's end is that of its first process, and what it left
+ * behind goes on; in ENDING it is that of all its processes.
+ */
+typedef enum { WORKS, ENDING, ENDED } state;
+
+typedef struct {
+    const run_guard_plan *plan;
+    const _Atomic int64_t *lease_end_ms;
+    struct pollfd sources[SOURCES];
+    state state;
+    pid_t command;
+    bool command_ended;
+    int status; /* of the command */
+    int64_t kill_at_ms;
+    run_tree tree;
+} guard;
+
+int64_t run_guard_clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Never returns. It shares nothing with us that could be waited for, and no signal is meant for it. */
-static void watch(const int ends[2]) {
+static int64_t earlier(int64_t a_ms, int64_t b_ms) {
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* ------------------------------------------------------------------------------ reports */
+
+static void report(const guard *self, run_guard_word word, int value) {
+    run_guard_report said = {word, value};
+    /* `run` may be stopped; only the last word is worth waiting for. */
+    int flags = MSG_NOSIGNAL | (word == GUARD_ENDED ? 0 : MSG_DONTWAIT);
+    while (send(self->sources[RUN].fd, &said, sizeof said, flags) < 0 && errno == EINTR) {}
+}
+
+static void ended(guard *self) {
+    self->state = ENDED;
+    report(self, GUARD_ENDED, self->status);
+}
+
+/* ------------------------------------------------------------------------------ the end */
+
+static void reap(guard *self) {
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != self->command)
+            continue;
+        if (WIFSTOPPED(status)) {
+            report(self, GUARD_STOPPED, WSTOPSIG(status));
+        } else {
+            self->status = status;
+            self->command_ended = true;
+        }
+    }
+}
+
+static void end_by_force(guard *self) {
+    if (!self->command_ended)
+        kill(self->command, SIGKILL); /* also where there is no /proc */
+    run_tree_end(&self->tree);
+    while (!self->command_ended) {
+        reap(self);
+        if (!self->command_ended)
+            poll(NULL, 0, 1);
+    }
+    ended(self);
+}
+
+/* With SIGTERM, where the plan allows it and time is left. */
+static void end_kindly(guard *self, int64_t kill_at_ms) {
+    self->state = ENDING;
+    self->kill_at_ms = kill_at_ms;
+    run_tree_note_daemons(&self->tree);
+    report(self, GUARD_ENDING, 0);
+    if (self->plan->kills_at_once) {
+        end_by_force(self);
+        return;
+    }
+    run_tree_signal(&self->tree, SIGTERM);
+    run_tree_signal(&self->tree, SIGCONT); /* a stopped process could not end */
+}
+
+static void lost(guard *self) {
+    int64_t kill_at_ms = run_guard_clock_ms() + self->plan->late_ms;
+    if (self->state == WORKS)
+        end_kindly(self, kill_at_ms);
+    else if (self->state == ENDING)
+        self->kill_at_ms = earlier(self->kill_at_ms, kill_at_ms);
+}
+
+/* When the guard has to act next. */
+static int64_t due_ms(const guard *self) {
+    int64_t end_ms = atomic_load(self->lease_end_ms);
+    if (self->state == ENDED || end_ms == never_ms)
+        return self->state == ENDING ? self->kill_at_ms : never_ms;
+    if (self->state == ENDING)
+        return self->kill_at_ms;
+    return end_ms - (self->plan->kills_at_once ? self->plan->margin_ms : self->plan->grace_ms);
+}
+
+static void act_in_time(guard *self) {
+    int64_t now_ms = run_guard_clock_ms();
+    if (self->state == WORKS && now_ms >= due_ms(self))
+        end_kindly(self, atomic_load(self->lease_end_ms) - self->plan->margin_ms);
+    if (self->state == ENDING && now_ms >= due_ms(self))
+        end_by_force(self);
+}
+
+/* ------------------------------------------------------------------------------ the rounds */
+
+static void obey(guard *self, const order *given) {
+    bool stops = given->number == SIGTSTP || given->number == SIGSTOP;
+    switch (given->word) {
+    case ORDER_LOST:
+        lost(self);
+        break;
+    case ORDER_SIGNAL:
+        if (self->state == WORKS || (self->state == ENDING && !stops))
+            run_tree_signal(&self->tree, given->number);
+        break;
+    case ORDER_LEAVE:
+        _exit(0);
+    }
+}
+
+/* `run` has been killed if its end of the socket is closed. */
+static void hear_run(guard *self) {
+    order given;
+    ssize_t length;
+    while ((length = recv(self->sources[RUN].fd, &given, sizeof given, MSG_DONTWAIT)) ==
+           (ssize_t)sizeof given)
+        obey(self, &given);
+    if (length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR)) {
+        run_tree_end(&self->tree);
+        _exit(0);
+    }
+}
+
+/* The child's end is closed by its exec; before that it may say why there was none. */
+static void hear_exec(guard *self) {
+    int why;
+    bool failed = read(self->sources[EXEC].fd, &why, sizeof why) == (ssize_t)sizeof why;
+    report(self, failed ? GUARD_CANNOT_BEGIN : GUARD_BEGUN, failed ? why : (int)self->command);
+    close(self->sources[EXEC].fd);
+    self->sources[EXEC].fd = -1; /* poll passes over it */
+    self->sources[EXEC].revents = 0;
+}
+
+static void hear_children(guard *self) {
+    struct signalfd_siginfo signal;
+    while (read(self->sources[CHILDREN].fd, &signal, sizeof signal) > 0) {}
+    reap(self);
+    if (self->state == WORKS && self->command_ended)
+        ended(self);
+    /* Orphans are ours: without a child nothing is left. */
+    else if (self->state == ENDING && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+        ended(self);
+}
+
+/* CLOCK_BOOTTIME, for the time in which the machine sleeps counts too. */
+static void set_timer(const guard *self, int64_t at_ms) {
+    struct itimerspec when = {0};
+    if (at_ms != never_ms) {
+        at_ms = at_ms > 0 ? at_ms : 1;
+        when.it_value = (struct timespec){at_ms / 1000, at_ms % 1000 * 1000000};
+    }
+    timerfd_settime(self->sources[TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static _Noreturn void watch(guard *self) {
+    for (;;) {
+        set_timer(self, due_ms(self));
+        poll(self->sources, SOURCES, -1);
+        act_in_time(self);
+        if (self->sources[EXEC].revents)
+            hear_exec(self);
+        hear_children(self);
+        hear_run(self);
+    }
+}
+
+/* ------------------------------------------------------------------------------ the beginning */
+
+static _Noreturn void become_command(const run_guard_plan *plan, pid_t parent, int failure) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1); /* it was killed before the kernel knew that we die with it */
+    plan->become(plan->arg);
+    int why = errno;
+    if (write(failure, &why, sizeof why) < 0)
+        _exit(1);
+    _exit(1);
+}
+
+static bool is_source(const guard *self, int fd) {
+    for (size_t i = 0; i < SOURCES; i++)
+        if (self->sources[i].fd == fd)
+            return true;
+    return false;
+}
+
+/* What `run` has open is not held open by its guard: a pipe would not end with the command. */
+static void close_others(const guard *self) {
+    int last = 0;
+    for (size_t i = 0; i < SOURCES; i++)
+        last = self->sources[i].fd > last ? self->sources[i].fd : last;
+    for (int fd = 0; fd < last; fd++)
+        if (!is_source(self, fd))
+            close(fd);
+    if (close_range((unsigned)last + 1, ~0U, 0) != 0) /* before Linux 5.9 */
+        for (int fd = (int)sysconf(_SC_OPEN_MAX); fd > last; fd--)
+            close(fd);
+}
+
+/* The guard has to act in time on a busy machine. Without the right to come first it does not. */
+static void come_first(void) {
+    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    if (sched_setscheduler(0, SCHED_RR, &least) != 0)
+        setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+}
+
+static bool open_sources(guard *self, int failure) {
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    int signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    self->sources[EXEC] = (struct pollfd){failure, POLLIN, 0};
+    self->sources[CHILDREN] = (struct pollfd){signals, POLLIN, 0};
+    self->sources[TIMER] = (struct pollfd){timer, POLLIN, 0};
+    return signals >= 0 && timer >= 0;
+}
+
+/* In the guard. False with errno: there is no command. */
+static bool begin(guard *self) {
+    int failure[2];
     sigset_t all;
-    pid_t group;
-    char word;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setpgid(0, 0);
-    prctl(PR_SET_NAME, "latchkey-guard");
-    keep_only(ends);
-    if (read(STDIN_FILENO, &group, sizeof group) == (ssize_t)sizeof group &&
-        read(STDIN_FILENO, &word, sizeof word) == 0)
-        kill(-group, SIGKILL);
-    _exit(0);
-}
-
-bool run_guard_start(run_guard *guard) {
-    int ends[2];
-    *guard = (run_guard){.pid = -1, .line = -1};
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, RUN_GUARD_NAME);
+    self->tree = (run_tree){.root = getpid(), .session = getsid(0)};
+    if (pipe2(failure, O_CLOEXEC) != 0 || !open_sources(self, failure[0]))
         return false;
-    guard->pid = fork();
-    if (guard->pid == 0)
-        watch(ends);
-    close(ends[0]);
-    guard->line = ends[1];
-    return guard->pid > 0;
+    self->command = fork();
+    if (self->command == 0)
+        become_command(self->plan, self->tree.root, failure[1]);
+    if (self->command < 0)
+        return false;
+    setsid(); /* only now: the command stays in the session of `run` */
+    come_first();
+    close_others(self);
+    return true;
 }
 
-bool run_guard_tell(const run_guard *guard, pid_t group) {
-    return write(guard->line, &group, sizeof group) == (ssize_t)sizeof group;
+static _Noreturn void be_guard(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,
+                               int run_fd) {
+    guard self = {.plan = plan, .lease_end_ms = lease_end_ms};
+    self.sources[RUN] = (struct pollfd){run_fd, POLLIN, 0};
+    if (begin(&self))
+        watch(&self);
+    report(&self, GUARD_CANNOT_BEGIN, errno);
+    _exit(1);
 }
 
-void run_guard_end(const run_guard *guard) {
-    if (guard->line < 0)
-        return;
-    if (guard->pid > 0 && write(guard->line, "", 1) == 1)
-        waitpid(guard->pid, NULL, 0);
-    close(guard->line);
+/* ------------------------------------------------------------------------------ run's side */
+
+bool run_guard_start(run_guard *self, const run_guard_plan *plan, int64_t since_ms,
+                     int64_t left_ms) {
+    int ends[2];
+    *self = (run_guard){.pid = -1, .fd = -1};
+    void *shared = mmap(NULL, sizeof *self->lease_end_ms, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return false;
+    self->lease_end_ms = shared;
+    run_guard_renew(self, since_ms, left_ms);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    self->pid = fork();
+    if (self->pid == 0) {
+        close(ends[0]); /* or the end of `run` would not be heard */
+        be_guard(plan, self->lease_end_ms, ends[1]);
+    }
+    close(ends[1]);
+    self->fd = ends[0];
+    return self->pid > 0;
+}
+
+void run_guard_renew(const run_guard *self, int64_t since_ms, int64_t left_ms) {
+    atomic_store(self->lease_end_ms, left_ms < 0 ? never_ms : since_ms + left_ms);
+}
+
+static void tell(const run_guard *self, order given) {
+    if (send(self->fd, &given, sizeof given, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* it is gone, which run_guard_hear() tells, or stopped by hand */
+}
+
+void run_guard_lost(const run_guard *self) {
+    tell(self, (order){ORDER_LOST, 0});
+}
+
+void run_guard_pass_on(const run_guard *self, int number) {
+    tell(self, (order){ORDER_SIGNAL, number});
+}
+
+bool run_guard_hear(const run_guard *self, run_guard_report *out) {
+    ssize_t length = recv(self->fd, out, sizeof *out, MSG_DONTWAIT);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (length != (ssize_t)sizeof *out)
+        *out = (run_guard_report){GUARD_GONE, 0};
+    return true;
+}
+
+void run_guard_end(run_guard *self) {
+    if (self->fd >= 0) {
+        tell(self, (order){ORDER_LEAVE, 0});
+        close(self->fd);
+    }
+    if (self->pid > 0)
+        waitpid(self->pid, NULL, 0);
+    if (self->lease_end_ms)
+        munmap((void *)self->lease_end_ms, sizeof *self->lease_end_ms);
+    *self = (run_guard){.pid = -1, .fd = -1};
 }

@@ -1,4 +1,4 @@
-/* The signals of `run`: read where they can be acted on, and passed on to the child as they came. */
+/* The signals of `run`: read where they can be acted on. */
 #include "exits.h"
 #include "run.h"
 #include "say.h"
@@ -12,13 +12,10 @@ static bool is_ignored(int number) {
     return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/*
- * A write that fails is no reason to die, and the terminal can be given to the child from behind:
- * SIGPIPE, SIGXFSZ and SIGTTOU are blocked, and never read.
- */
+/* A write that fails is no reason to die: SIGPIPE and SIGXFSZ are blocked, and never read. */
 int run_block_signals(run *self) {
-    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
-                                    SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT, SIGCHLD};
+    static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
     sigset_t set;
     self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
     sigemptyset(&set);
@@ -30,14 +27,19 @@ int run_block_signals(run *self) {
         return say_failure(EXIT_BROKEN, "no descriptors are left");
     sigaddset(&set, SIGPIPE);
     sigaddset(&set, SIGXFSZ);
-    sigaddset(&set, SIGTTOU);
     sigprocmask(SIG_BLOCK, &set, &self->mask);
     return 0;
 }
 
-int run_next_signal(const run *self) {
+run_signal run_read_signal(const run *self) {
     struct signalfd_siginfo info;
-    return read(self->signal_fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+    if (read(self->signal_fd, &info, sizeof info) != sizeof info)
+        return (run_signal){0};
+    return (run_signal){(int)info.ssi_signo, info.ssi_code == SI_KERNEL};
+}
+
+int run_next_signal(const run *self) {
+    return run_read_signal(self).number;
 }
 
 void run_stop(bool job) {

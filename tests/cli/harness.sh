@@ -53,7 +53,7 @@ expect_one_line() {
 eventually() {
     local end=$((SECONDS + 60))
     until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || fail "never came to be: $*"
+        [ "$SECONDS" -lt "$end" ] || { declare -F screen >/dev/null && screen >&2; fail "never came to be: $*"; }
         sleep 0.02
     done
 }
@@ -132,6 +132,15 @@ start_server() {
     server=$begun
     eventually test -S "$socket"
 }
+
+# $beat: a command that writes a line to the file `beats` a hundred times a second, in one process. A
+# shell that forks is two processes for a moment, and a stop signal may find only one of them.
+cat >"$test_folder/beat" <<'END'
+open my $beats, ">>", "beats" or die;
+while (1) { syswrite $beats, "x\n"; select undef, undef, undef, 0.01 }
+END
+# shellcheck disable=SC2034
+beat="perl $test_folder/beat"
 
 run_tests() {
     local name failed=0

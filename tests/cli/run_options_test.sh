@@ -127,8 +127,9 @@ test_the_command_has_no_descriptor_of_ours() {
 test_descriptors_that_came_closed_are_used_for_nothing() {
     # shellcheck disable=SC2016
     "$latchkey" run a sh -c '
+        run=$(sed "s/.*) . //; s/ .*//" "/proc/$PPID/stat") # the parent is the guard
         for fd in 0 1 2; do
-            readlink "/proc/$PPID/fd/$fd"
+            readlink "/proc/$run/fd/$fd"
             [ ! -e "/proc/$$/fd/$fd" ] || [ "$fd" -eq 1 ] || echo "the command has $fd"
         done >seen' <&- >&- 2>&-
     [ "$(sort seen | uniq -c | xargs)" = "3 /dev/null" ] || fail "$(cat seen)"

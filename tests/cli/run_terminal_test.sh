@@ -3,43 +3,8 @@
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-command -v tmux >/dev/null || {
-    echo "skipped: there is no tmux"
-    exit 0
-}
-
-export latchkey LC_ALL=C.UTF-8
-
-terminal() {
-    tmux -S "$pane" -f /dev/null "$@"
-}
-
-# open_terminal [WIDTH]: a terminal with a shell in it, in the test's folder; it ends with the test.
-open_terminal() {
-    pane=$(mktemp -u "$test_folder/t.XXXX")
-    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
-    unset TMUX
-    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec bash --norc --noprofile"
-    eventually sees '^>'
-}
-
-# type_line TEXT: as somebody at the keyboard would.
-type_line() {
-    terminal send-keys -l "$1"
-    terminal send-keys Enter
-}
-
-sees() {
-    terminal capture-pane -p | grep -q -- "$1"
-}
-
-screen() {
-    terminal capture-pane -p | grep -v '^$'
-}
-
-is_free() {
-    "$latchkey" run -n "$1" true
-}
+# shellcheck source-path=SCRIPTDIR source=terminal.sh
+source "${BASH_SOURCE%/*}/terminal.sh"
 
 test_a_terminal_is_told_how_the_wait_goes() {
     open_terminal
@@ -88,8 +53,7 @@ test_ctrl_c_ends_the_wait() {
     type_line '$latchkey run a true; echo "not ${x}here"'
     eventually waits a 1
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     eventually waits a 0
     ! sees 'not here' || fail "$(screen)"
     echo >stop
@@ -97,7 +61,6 @@ test_ctrl_c_ends_the_wait() {
 }
 
 test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
-    local began_ms
     start_server
     open_terminal
     hold -u "$url" a
@@ -107,11 +70,8 @@ test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
     # The line stands still: an answer is waited for.
     screen >before
     eventually sh -c 'sleep 1.5; tmux -S "$1" capture-pane -p | grep -v "^$" | cmp -s - before' - "$pane"
-    began_ms=$(date +%s%3N)
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
-    check [ $(($(date +%s%3N) - began_ms)) -lt 3000 ]
+    expect_code 130
     kill -CONT "$server"
     echo >stop
     wait "$!"
@@ -122,8 +82,7 @@ test_ctrl_c_ends_the_command_with_130() {
     type_line '$latchkey run a sh -c "echo >up; exec sleep 1000"'
     eventually test -e up
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     is_free a || fail "it is not free"
 }
 
@@ -132,8 +91,7 @@ test_ctrl_c_ends_a_loop_around_the_command() {
     type_line 'for i in 1 2 3; do $latchkey run a sh -c "echo >up.$i; exec sleep 1000"; done'
     eventually test -e up.1
     terminal send-keys C-c
-    type_line 'echo "code $?"'
-    eventually sees '^code 130'
+    expect_code 130
     [ ! -e up.2 ] || fail "it went on"
 }
 
@@ -144,8 +102,7 @@ test_a_command_that_handles_ctrl_c_goes_on() {
     terminal send-keys C-c
     eventually test -e heard
     echo >end
-    type_line 'echo "code $?"'
-    eventually sees '^code 4'
+    expect_code 4
 }
 
 test_ctrl_z_stops_and_fg_continues() {
@@ -155,11 +112,10 @@ test_ctrl_z_stops_and_fg_continues() {
     terminal send-keys C-z
     eventually sees 'Stopped'
     waits a 0 || fail "$("$latchkey" inspect a)"
-    type_line 'fg'
+    continue_job
     type_line 'hello'
     eventually sees '^got hello'
-    type_line 'echo "code $?"'
-    eventually sees '^code 0'
+    expect_code 0
     is_free a || fail "it is not free"
 }
 
@@ -170,7 +126,7 @@ test_ctrl_z_stops_the_wait_too() {
     eventually waits a 1
     terminal send-keys C-z
     eventually sees 'Stopped'
-    type_line 'fg'
+    continue_job
     echo >stop
     eventually sees '^granted'
 }
@@ -182,7 +138,7 @@ test_ctrl_z_stops_a_script_around_the_command() {
     eventually test -e up
     terminal send-keys C-z
     eventually sees 'Stopped'
-    type_line 'fg'
+    continue_job
     type_line 'again'
     eventually sees '^got again'
     eventually sees '^script goes on'
@@ -190,7 +146,8 @@ test_ctrl_z_stops_a_script_around_the_command() {
 
 test_bg_lets_it_run_and_its_end_leaves_the_terminal_to_the_shell() {
     open_terminal
-    type_line '$latchkey run a sh -c "echo >up; while [ ! -e end ]; do sleep 0.01; done; echo >ended"'
+    mkfifo end
+    type_line '$latchkey run a sh -c "echo >up; read -r line <end; echo >ended"'
     eventually test -e up
     terminal send-keys C-z
     eventually sees 'Stopped'
@@ -213,7 +170,7 @@ test_a_command_behind_that_reads_stops_and_fg_gives_it_the_terminal() {
     eventually test -e up
     # The shell tells of it with its next prompt.
     eventually sh -c 'tmux -S "$1" send-keys Enter; tmux -S "$1" capture-pane -p | grep -q Stopped' - "$pane"
-    type_line 'fg'
+    continue_job
     type_line 'in front'
     eventually sees '^got in front'
 }
@@ -230,15 +187,15 @@ test_where_nobody_could_continue_it_ctrl_z_does_not_stop_it() {
 
 test_a_lock_that_is_lost_while_stopped_lets_nothing_go_on() {
     open_terminal
-    type_line '$latchkey run --lease 3 a sh -c "echo >up; while :; do echo x >>beats; sleep 0.01; done"'
+    type_line '$latchkey run --lease 3 a '"$beat"
     eventually test -s beats
     terminal send-keys C-z
     eventually sees 'Stopped'
     expect_exit 0 "$latchkey" run -w 30 a true
     wc -l <beats >before
     type_line 'fg'
-    type_line 'echo "code $?"'
-    eventually sees '^code 79'
+    eventually sees '^> fg'
+    expect_code 79
     wc -l <beats | cmp - before || fail "it went on"
 }
 

@@ -1,0 +1,217 @@
+# The command has ended before another has its lock, whatever happens to `latchkey run`.
+# shellcheck shell=bash disable=SC2317,SC2016,SC2119
+# shellcheck source-path=SCRIPTDIR source=harness.sh
+source "${BASH_SOURCE%/*}/harness.sh"
+
+# begin_beats WORD…: `latchkey run WORD…` of a command that works all the time, once it does.
+begin_beats() {
+    begin "$latchkey" run "$@" sh -c 'echo "$PPID" >guard; echo $$ >child; exec '"$beat" 2>said
+    run=$begun
+    eventually test -s beats
+}
+
+# The next holder works when the first has ended, and the first goes on no more.
+expect_next_alone() {
+    expect_exit 0 "$latchkey" run -w 60 a sh -c '
+        if grep -qs "^State:.[^ZXT]" "/proc/$(cat child)/status"; then echo "it works" >beside; fi
+        wc -l <beats >before'
+    [ ! -e beside ] || fail "the first is at work beside the next"
+    kill -CONT "$run" 2>/dev/null
+    eventually is_dead "$(cat child)"
+    wc -l <beats | cmp - before || fail "the first went on"
+}
+
+stop_with() {
+    begin_beats --lease 1 a
+    kill -s "$1" "$run"
+    eventually grep -q '^State:.T' "/proc/$run/status"
+    expect_next_alone
+    ends_with 79 "$run"
+    expect_one_line
+}
+
+test_run_stopped_by_sigstop() {
+    stop_with STOP
+}
+
+test_run_stopped_by_sigttin() {
+    stop_with TTIN
+}
+
+test_run_stopped_by_sigttou() {
+    stop_with TTOU
+}
+
+# Not even `run` itself is stopped: it stops its command, and keeps the lock for it.
+test_a_stop_of_run_without_a_terminal_is_passed_on() {
+    begin_beats --lease 5 a
+    kill -TSTP "$run"
+    eventually grep -q '^State:.T' "/proc/$(cat child)/status"
+    wc -l <beats >before
+    expect_exit 1 "$latchkey" run -w 6 a true
+    wc -l <beats | cmp - before || fail "it went on"
+    kill -CONT "$run"
+    eventually sh -c '! wc -l <beats | cmp -s - before'
+    kill -TERM "$run"
+    ends_with 143 "$run"
+}
+
+test_the_whole_job_stopped_by_sigstop() {
+    begin_beats --lease 1 a
+    kill -STOP -- "-$run"
+    eventually grep -q '^State:.T' "/proc/$run/status"
+    expect_next_alone
+    ends_with 79 "$run"
+}
+
+test_run_killed() {
+    begin_beats --lease 1 a
+    kill -KILL "$run"
+    expect_next_alone
+    ends_with 137 "$run"
+}
+
+test_the_guard_killed() {
+    begin_beats --lease 30 a
+    kill -KILL "$(cat guard)"
+    ends_with 70 "$run"
+    is_dead "$(cat child)" || fail "the command goes on"
+    expect_one_line
+    expect_said "guard"
+    expect_exit 0 "$latchkey" run -n a true
+}
+
+test_the_guard_killed_ends_what_the_command_has_started_too() {
+    begin "$latchkey" run a sh -c 'echo "$PPID" >guard; sleep 1000 & echo $! >grandchild; wait' 2>said
+    eventually test -s grandchild
+    kill -KILL "$(cat guard)"
+    ends_with 70 "$begun"
+    is_dead "$(cat grandchild)" || fail "it goes on"
+}
+
+# A machine that sleeps stops all processes, and lets them go on when leases are over.
+test_all_stopped_and_continued_as_by_a_machine_that_sleeps() {
+    begin_beats --lease 1 a
+    kill -STOP "$(cat guard)" "$run" "$(cat child)"
+    eventually grep -q '^State:.T' "/proc/$(cat guard)/status"
+    wc -l <beats >before
+    expect_exit 0 "$latchkey" run -w 60 a true
+    kill -CONT "$(cat guard)"
+    eventually is_dead "$(cat child)"
+    kill -CONT "$run"
+    ends_with 79 "$run"
+    wc -l <beats | cmp - before || fail "it went on"
+}
+
+# stutter PID COUNT: stops it nearly all the time, as a machine that has no CPU for it.
+stutter() {
+    perl -e '
+        my ($pid, $times) = @ARGV;
+        for (1 .. $times) {
+            kill STOP => $pid or exit;
+            select undef, undef, undef, rand 1.0;
+            kill CONT => $pid;
+            select undef, undef, undef, rand 0.02;
+        }' "$1" "$2"
+}
+
+test_a_run_that_gets_no_cpu() {
+    local one other
+    # The kernel gives the file back when its process ends, however it does.
+    cat >work <<'END'
+use Fcntl ":flock";
+open my $inside, ">", "inside" or die;
+flock $inside, LOCK_EX | LOCK_NB or do { open my $beside, ">>", "beside"; print $beside "$$\n" };
+for (1 .. 100) { select undef, undef, undef, 0.01 }
+END
+    for _ in 1 2 3; do
+        begin "$latchkey" run --lease 0.4 a perl work 2>/dev/null
+        one=$begun
+        begin "$latchkey" run --lease 0.4 a perl work 2>/dev/null
+        other=$begun
+        stutter "$one" 5 &
+        stutter "$other" 5 &
+        wait "$one" "$other"
+    done
+    [ ! -e beside ] || fail "two at once"
+}
+
+# Each of these starts what works on, with its pid in `other`, and waits for it.
+other_group='set -m; sleep 1000 & echo $! >other; wait'
+other_session='setsid --wait sh -c "echo \$\$ >other; exec sleep 1000"'
+other_terminal='script -qec "echo \$\$ >other; exec sleep 1000" /dev/null'
+nested='exec "$0" run b sh -c "echo \$\$ >other; exec sleep 1000"'
+orphan='(sleep 1000 & echo $! >other); exec sleep 1000'
+
+lose_with() {
+    begin "$latchkey" run "${@:2}" a bash -c "$1" "$latchkey" 2>said
+    eventually test -s other
+    "$latchkey" release --yes a || fail "release: $?"
+    ends_with 79 "$begun"
+    is_dead "$(cat other)" || fail "it goes on: $(ps -o pid,ppid,sid,stat,args -p "$(cat other)")"
+}
+
+test_a_loss_ends_processes_in_other_groups() {
+    lose_with "$other_group"
+}
+
+test_a_loss_ends_processes_in_other_sessions() {
+    lose_with "$other_session"
+}
+
+test_a_loss_ends_processes_in_other_terminals() {
+    lose_with "$other_terminal"
+}
+
+test_a_loss_ends_a_run_below_and_its_command() {
+    lose_with "$nested"
+}
+
+test_a_loss_ends_orphans() {
+    lose_with "$orphan"
+}
+
+test_a_loss_ends_all_of_these_at_once_with_kill() {
+    local what
+    for what in "$other_group" "$other_session" "$other_terminal" "$nested" "$orphan"; do
+        rm -f other
+        lose_with "$what" --on-lost kill
+    done
+}
+
+test_a_loss_spares_daemons() {
+    begin "$latchkey" run a bash -c '(setsid sh -c "echo \$\$ >daemon; exec sleep 1000" &); exec sleep 1000' 2>said
+    eventually test -s daemon
+    eventually grep -q sleep "/proc/$(cat daemon)/comm"
+    "$latchkey" release --yes a || fail "release: $?"
+    ends_with 79 "$begun"
+    ! is_dead "$(cat daemon)" || fail "it was killed"
+    kill "$(cat daemon)"
+}
+
+test_a_signal_reaches_the_command_of_a_run_below_once() {
+    begin "$latchkey" run a bash -c 'trap : TERM; "$0" run b bash -c "
+        trap \"echo heard >>heard\" TERM; echo >up; until [ -e end ]; do read -r -t 0.1 line <>pipe; done"' "$latchkey"
+    mkfifo pipe
+    eventually test -e up
+    kill -TERM "$begun"
+    eventually test -s heard
+    echo >end
+    eventually is_gone "$begun"
+    [ "$(wc -l <heard)" -eq 1 ] || fail "$(wc -l <heard) times"
+}
+
+test_the_guard_is_the_parent_and_out_of_the_terminals_reach() {
+    "$latchkey" run a sh -c 'echo "$(cat /proc/$PPID/comm) $(ps -o sid= -p $PPID) $(ps -o sid= -p $$)" >parent'
+    read -r name session ours <parent
+    [ "$name" = latchkey-guard ] || fail "the parent is $name"
+    [ "$session" != "$ours" ] || fail "it is in the session of the command"
+}
+
+test_the_command_is_in_the_group_and_session_of_run() {
+    ps -o pgid=,sid= -p $$ >before
+    "$latchkey" run a sh -c 'ps -o pgid=,sid= -p $$' >inside
+    check cmp before inside
+}
+
+run_tests

@@ -1,0 +1,146 @@
+# `latchkey run` in a pipeline at a terminal: as flock(1), it leaves the terminal to the job.
+# shellcheck shell=bash disable=SC2317,SC2016,SC2119
+# shellcheck source-path=SCRIPTDIR source=harness.sh
+source "${BASH_SOURCE%/*}/harness.sh"
+# shellcheck source-path=SCRIPTDIR source=terminal.sh
+source "${BASH_SOURCE%/*}/terminal.sh"
+
+export LESS= LESSHISTFILE=-
+
+# ------------------------------------------------------------------------------ in tmux, by SHELL
+
+pages() {
+    open_terminal 80 "$1"
+    type_line '$latchkey run x seq 1000 | less; echo "ended $?"'
+    eventually sees '^40$'
+    ! sees '^1000$' || fail "$(screen)"
+    terminal send-keys G
+    eventually sees '^1000$'
+    terminal send-keys q
+    eventually sees '^ended 0'
+    is_free x || fail "it is not free"
+}
+
+reads() {
+    open_terminal 80 "$1"
+    type_line "sh -c 'echo >up; read a </dev/tty; echo got \$a' | \$latchkey run x cat"
+    eventually test -e up
+    type_line 'words'
+    eventually sees '^got words'
+    eventually is_free x
+}
+
+interrupts() {
+    open_terminal 80 "$1"
+    type_line "\$latchkey run x sh -c 'echo >up; exec sleep 1000' | sh -c 'cat; echo >second; exec sleep 1000'"
+    eventually test -e up
+    terminal send-keys C-c
+    expect_code 130
+    is_free x || fail "it is not free"
+    [ ! -e second ] || fail "one Ctrl-C was not enough"
+}
+
+stops_and_continues() {
+    open_terminal 80 "$1"
+    type_line "\$latchkey run x sh -c 'echo >up; read -r line </dev/tty; echo got \$line' | cat"
+    eventually test -e up
+    terminal send-keys C-z
+    eventually sees 'Stopped'
+    continue_job
+    type_line 'again'
+    eventually sees '^got again'
+    eventually is_free x
+}
+
+loses_while_stopped() {
+    open_terminal 80 "$1"
+    type_line "\$latchkey run --lease 2 x $beat | cat"
+    eventually test -s beats
+    terminal send-keys C-z
+    eventually sees 'Stopped'
+    expect_exit 0 "$latchkey" run -w 60 x sh -c 'wc -l <beats >before'
+    type_line 'fg'
+    eventually sees '^> fg'
+    expect_code '[0-9]'
+    wc -l <beats | cmp - before || fail "it went on"
+}
+
+# As `latchkey run x ./job | less` once did: the reader wants the terminal before the command ends.
+excludes_while_its_reader_pages() {
+    open_terminal 80 "$1"
+    type_line "\$latchkey run --lease 1 x sh -c 'echo \$\$ >child; seq 1000; exec $beat' | less"
+    eventually test -s beats
+    eventually sees '^40$'
+    expect_exit 1 "$latchkey" run -w 3 x true
+    terminal send-keys q C-c
+    eventually is_dead "$(cat child)"
+    eventually is_free x
+}
+
+for shell in bash dash; do
+    for what in pages reads interrupts stops_and_continues loses_while_stopped \
+        excludes_while_its_reader_pages; do
+        eval "test_a_pipeline_in_${shell}_$what() { $what $shell; }"
+    done
+done
+
+# ------------------------------------------------------------------------------ by script(1)
+
+# begin_script SHELL TEXT: in a terminal of its own; its keys are written to descriptor 8, what it
+# shows is in the file `shown`.
+begin_script() {
+    mkfifo keys
+    exec 8<>keys
+    SHELL=$(command -v "$1") begin_reading script -qefc "$2" shown
+}
+
+begin_reading() {
+    set -m
+    "$@" <keys >/dev/null &
+    set +m
+    begun=$!
+    started+=("$begun")
+}
+
+interrupts_under_script() {
+    begin_script "$1" '$latchkey run x sh -c "echo >up; exec sleep 1000" | sh -c "cat; echo >second; exec sleep 1000"'
+    eventually test -e up
+    printf '\003' >&8
+    eventually is_dead "$begun"
+    eventually is_free x
+    [ ! -e second ] || fail "one Ctrl-C was not enough"
+}
+
+reads_under_script() {
+    begin_script "$1" 'sh -c "echo >up; read a </dev/tty; echo got \$a" | $latchkey run x cat'
+    eventually test -e up
+    echo words >&8
+    eventually grep -q '^got words' shown
+    eventually is_free x
+}
+
+reads_in_the_command_under_script() {
+    begin_script "$1" 'true | $latchkey run x sh -c "echo >up; read a </dev/tty; echo got \$a" | cat'
+    eventually test -e up
+    echo words >&8
+    eventually grep -q '^got words' shown
+    eventually is_free x
+}
+
+# The terminal is closed: nothing of the job is left.
+hangs_up_under_script() {
+    begin_script "$1" '$latchkey run x sh -c "echo \$\$ >child; exec sleep 1000" | cat'
+    eventually test -s child
+    kill -KILL "$begun"
+    eventually is_dead "$(cat child)"
+    eventually is_free x
+}
+
+for shell in bash dash; do
+    for what in interrupts_under_script reads_under_script reads_in_the_command_under_script \
+        hangs_up_under_script; do
+        eval "test_a_pipeline_in_${shell}_$what() { $what $shell; }"
+    done
+done
+
+run_tests

@@ -1,0 +1,66 @@
+# A terminal for tests of job control: sourced after harness.sh. What is typed goes to a real shell in
+# tmux, and what it shows can be read.
+# shellcheck shell=bash disable=SC2154
+command -v tmux >/dev/null || {
+    echo "there is no tmux" >&2
+    exit 70
+}
+
+export latchkey LC_ALL=C.UTF-8
+
+terminal() {
+    tmux -S "$pane" -f /dev/null "$@"
+}
+
+# open_terminal [WIDTH [SHELL]]: a terminal with a shell in it, in the test's folder; it ends with the
+# test.
+open_terminal() {
+    local shell="bash --norc --noprofile"
+    [ "${2:-bash}" = bash ] || shell="$2 -i"
+    pane=$(mktemp -u "$test_folder/t.XXXX")
+    trap 'terminal kill-server 2>/dev/null; end_started' EXIT
+    unset TMUX ENV
+    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec $shell"
+    eventually sees '^>'
+}
+
+# type_line TEXT: as somebody at the keyboard would.
+type_line() {
+    terminal send-keys -l "$1"
+    terminal send-keys Enter
+}
+
+sees() {
+    terminal capture-pane -p | grep -q -- "$1"
+}
+
+screen() {
+    terminal capture-pane -p | grep -v '^$'
+}
+
+at_prompt() {
+    screen | tail -n 1 | grep -qx '\(\^C\)\?>'
+}
+
+# continue_job: in front. Returns when the shell reads no more: a line editor would take the Enter that
+# is meant for the job.
+continue_job() {
+    type_line 'fg'
+    eventually is_in_line_mode
+}
+
+is_in_line_mode() {
+    stty -aF "$(terminal display-message -p '#{pane_tty}')" | grep -q ' icanon'
+}
+
+# expect_code PATTERN: the job has ended, and the shell tells its status. Nothing is typed ahead: not
+# every shell shows it again behind its prompt.
+expect_code() {
+    eventually at_prompt
+    type_line 'echo "code $?"'
+    eventually sees "^code $1"
+}
+
+is_free() {
+    "$latchkey" run -n "$1" true
+}
