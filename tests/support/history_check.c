@@ -30,10 +30,6 @@ static int64_t earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static void tell(FILE *out, size_t told, const char *what, const history_hold *a,
                  const history_hold *b) {
     const history_hold *both[] = {a, b};
@@ -50,18 +46,23 @@ static void tell(FILE *out, size_t told, const char *what, const history_hold *a
 
 /* ------------------------------------------------------------------------------ clashes */
 
-static bool lived_through_a_jump(const history_hold *hold, const history_rules *rules) {
+/* A read that has the fence of a write came after it. */
+static bool was_granted_first(const history_hold *a, const history_hold *b) {
+    return a->fence != b->fence ? a->fence < b->fence : a->writes;
+}
+
+/* The server's clock jumped while the first had the lock, and before the second could have it. */
+static bool is_excused(const history_hold *a, const history_hold *b, const history_rules *rules) {
+    const history_hold *first = was_granted_first(a, b) ? a : b, *second = first == a ? b : a;
     for (size_t i = 0; i < rules->jump_count; i++)
-        if (hold->asked_ns < rules->jumps[i].to_ns &&
-            later(hold->from_ns, hold->to_ns) > rules->jumps[i].from_ns)
+        if (first->asked_ns < rules->jumps[i].to_ns && rules->jumps[i].from_ns < second->from_ns)
             return true;
     return false;
 }
 
-/* `b` is not before `a` in the order by from_ns. */
 static bool clash(const history_hold *a, const history_hold *b, const history_rules *rules) {
     return (a->writes || b->writes) && a->from_ns < b->to_ns && b->from_ns < a->to_ns &&
-           !lived_through_a_jump(a, rules) && !lived_through_a_jump(b, rules);
+           !is_excused(a, b, rules);
 }
 
 static size_t count_clashes(const history_hold *holds, size_t count, const history_rules *rules,

@@ -31,8 +31,9 @@ typedef struct {
 typedef struct {
     /*
      * The server's clock has jumped forward, in each of these spans. A hold that was asked for
-     * before such a jump and was valid after it may clash with others. Its fence is still in order:
-     * that of the grants, so P comes before Q only if it was valid before Q was asked for.
+     * before such a jump may clash with one that has a later fence and was not seen valid before
+     * the jump. Fences are still in the order of the grants, so P comes before Q only if it was
+     * valid before Q was asked for.
      */
     const history_span *jumps;
     size_t jump_count;

@@ -117,8 +117,11 @@ static void a_jump_excuses_the_holds_that_lived_through_it_and_no_others(void **
     history_span jump = {150, 150};
     history_rules rules = {.jumps = &jump, .jump_count = 1};
     assert_int_equal(judge(writes(1, 100, 200), writes(2, 160, 300), rules).clashes, 0);
+    assert_int_equal(judge(writes(1, 100, 200), reads(1, 160, 300), rules).clashes, 0);
     assert_int_equal(judge(writes(1, 170, 250), writes(2, 180, 300), rules).clashes, 1);
-    assert_int_equal(judge(writes(1, 100, 140), writes(2, 130, 145), rules).clashes, 1);
+    assert_int_equal(judge(writes(1, 100, 200), writes(2, 120, 300), rules).clashes, 1);
+    assert_int_equal(judge(writes(2, 100, 200), writes(1, 160, 300), rules).clashes, 1);
+    assert_int_equal(judge(reads(1, 100, 200), writes(1, 160, 300), rules).clashes, 1);
 }
 
 /* A grant after a jump has a greater fence, also if the one before it is believed in for longer. */
