@@ -3,7 +3,7 @@
  * clock of the server is stepped meanwhile.
  *
  * Back: leases become longer, so holds still exclude each other. A lock that was free may be given
- * fences again that others had, but never to a client that knows of them.
+ * fences again that others had, but never to a writer whose client knew of them.
  *
  * Forward: leases end early in the server. So a hold that lives through a step may clash, and no
  * other; and fences rise.
@@ -80,7 +80,7 @@ static void steps_back_never_break_exclusion(void **state) {
     (void)state;
     unsigned seed = first_seed;
     run_play(PLAY_MS, harm_and_step_back, &seed);
-    judge_play((history_rules){.fences_by_client = true});
+    judge_play((history_rules){.clock_went_back = true});
 }
 
 static void steps_forward_break_only_what_lives_through_them_and_no_fence(void **state) {

@@ -100,6 +100,18 @@ static size_t count_before(const history_hold *holds, size_t count, int64_t inst
     return low;
 }
 
+/* What the fence of a hold must be above, or (of a read) not below; NULL: nothing. */
+static const history_hold *greatest_before(const history_hold *hold, const history_hold *holds,
+                                           const greatest *so_far, size_t count,
+                                           const history_rules *rules) {
+    bool is_order_of_asking = rules->jump_count || rules->clock_went_back;
+    size_t before = count_before(
+        holds, count, is_order_of_asking ? hold->asked_ns : earlier(hold->from_ns, hold->to_ns));
+    if (!before || (rules->clock_went_back && !hold->writes))
+        return NULL;
+    return hold->writes ? so_far[before - 1].any : so_far[before - 1].write;
+}
+
 /* Holds of one lock (and one client), sorted; `so_far` has room for them. */
 static size_t count_old_fences(const history_hold *holds, size_t count, const history_rules *rules,
                                greatest *so_far, size_t told, FILE *out) {
@@ -111,11 +123,8 @@ static size_t count_old_fences(const history_hold *holds, size_t count, const hi
             so_far[i].write = greater(so_far[i].write, &holds[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        const history_hold *hold = &holds[i], *before = NULL;
-        int64_t bound_ns = rules->jump_count ? hold->asked_ns : earlier(hold->from_ns, hold->to_ns);
-        size_t earlier_ones = count_before(holds, count, bound_ns);
-        if (earlier_ones)
-            before = hold->writes ? so_far[earlier_ones - 1].any : so_far[earlier_ones - 1].write;
+        const history_hold *hold = &holds[i];
+        const history_hold *before = greatest_before(hold, holds, so_far, count, rules);
         if (before && (hold->writes ? hold->fence <= before->fence : hold->fence < before->fence))
             tell(out, told + old++, "the fence of the second is too small", before, hold);
     }
@@ -128,7 +137,7 @@ static size_t count_all_old_fences(const history_hold *holds, size_t count,
     size_t old = 0;
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i; end < count && holds[end].lock == holds[i].lock &&
-                      (!rules->fences_by_client || holds[end].client == holds[i].client);)
+                      (!rules->clock_went_back || holds[end].client == holds[i].client);)
             end++;
         old += count_old_fences(holds + i, end - i, rules, so_far, old, out);
     }
@@ -140,7 +149,7 @@ history_verdict history_check(history_hold *holds, size_t count, history_rules r
     history_verdict verdict = {0};
     qsort(holds, count, sizeof *holds, by_lock);
     verdict.clashes = count_clashes(holds, count, &rules, out);
-    if (rules.fences_by_client)
+    if (rules.clock_went_back)
         qsort(holds, count, sizeof *holds, by_lock_and_client);
     verdict.old_fences = count_all_old_fences(holds, count, &rules, out);
     return verdict;

@@ -37,8 +37,11 @@ typedef struct {
      */
     const history_span *jumps;
     size_t jump_count;
-    /* The server's clock went back: fences rise only for each client by itself. */
-    bool fences_by_client;
+    /*
+     * The server's clock went back. A lock that was free may get fences again that others had; only
+     * a write is still above all that its client knew when it asked.
+     */
+    bool clock_went_back;
 } history_rules;
 
 typedef struct {

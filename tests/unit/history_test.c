@@ -133,14 +133,20 @@ static void after_a_jump_fences_follow_the_order_of_asking(void **state) {
     assert_int_equal(judge(writes(2, 100, 500), writes(1, 160, 300), rules).old_fences, 1);
 }
 
-static void a_clock_that_went_back_leaves_fences_in_order_for_each_client(void **state) {
+static void a_clock_that_went_back_leaves_each_clients_writes_above_what_it_knew(void **state) {
     (void)state;
-    history_rules rules = {.fences_by_client = true};
-    history_hold mine = writes(5, 100, 200), yours = writes(4, 300, 400);
-    yours.client = 1;
-    assert_int_equal(judge(mine, yours, rules).old_fences, 0);
-    yours.client = 0;
-    assert_int_equal(judge(mine, yours, rules).old_fences, 1);
+    history_rules rules = {.clock_went_back = true};
+    history_hold mine = writes(5, 100, 200), next = writes(4, 300, 400);
+    assert_int_equal(judge(mine, next, rules).old_fences, 1);
+    next.writes = false; /* it may share the fence of others who read */
+    assert_int_equal(judge(mine, next, rules).old_fences, 0);
+    next.writes = true;
+    next.asked_ns = 99; /* it did not know of the first */
+    assert_int_equal(judge(mine, next, rules).old_fences, 0);
+    next = writes(4, 300, 400);
+    next.client = 1;
+    assert_int_equal(judge(mine, next, rules).old_fences, 0);
+    assert_int_equal(judge(mine, writes(6, 150, 400), rules).clashes, 1);
 }
 
 /* ------------------------------------------------------------------------------ the history */
@@ -221,7 +227,7 @@ int main(void) {
         cmocka_unit_test(a_fence_is_compared_with_all_before_it_and_not_with_the_last_alone),
         cmocka_unit_test(a_jump_excuses_the_holds_that_lived_through_it_and_no_others),
         cmocka_unit_test(after_a_jump_fences_follow_the_order_of_asking),
-        cmocka_unit_test(a_clock_that_went_back_leaves_fences_in_order_for_each_client),
+        cmocka_unit_test(a_clock_that_went_back_leaves_each_clients_writes_above_what_it_knew),
         cmocka_unit_test(a_hold_is_proven_from_after_its_first_answer_to_before_its_last),
         cmocka_unit_test(a_history_that_is_full_says_so),
         cmocka_unit_test(what_a_killed_process_noted_stays),
