@@ -62,7 +62,6 @@ static inline int play(history *shared, const char *socket, unsigned seed) {
             pthread_join(holders[c][t].thread, NULL);
         lk_close(clients[c]);
     }
-    history_free(shared);
     return atomic_load(&oddities) ? PLAYER_EXIT_ODD : 0;
 }
 
@@ -76,9 +75,13 @@ static inline int player_main(char **words) {
     history *shared = history_open(words[3]);
     if (!shared)
         return 2;
-    if (!*words[4])
+    int result = 0;
+    if (*words[4])
+        result = play(shared, words[4], (unsigned)strtoul(words[5], NULL, 10));
+    else
         while (!history_is_over(shared)) {} /* it keeps a processor busy */
-    return *words[4] ? play(shared, words[4], (unsigned)strtoul(words[5], NULL, 10)) : 0;
+    history_free(shared);
+    return result;
 }
 
 static inline bool is_player(int count, char **words) {
