@@ -174,6 +174,30 @@ static void a_grant_of_an_earlier_try_is_not_taken_for_the_next(void **state) {
 }
 
 /*
+ * It asked long ago, and again; so only its new connection for messages tells that the grant is one
+ * of just now. The server cannot be asked.
+ */
+static void a_grant_over_a_new_connection_is_believed_without_an_answer(void **state) {
+    (void)state;
+    enum { DEAF_MS = 1100 }; /* a hand-over is good for a second */
+    assert_status(lk_wrlock(holder), LK_OK);
+    size_t cuts = proxy_cuts(net);
+    proxy_cut_after_request(net, PROXY_COMMANDS, 1);
+    begin_wait(&waiting, lock, other, "a");
+    eventually(proxy_cuts(net) > cuts && proxy_connections_now(net, PROXY_COMMANDS) == 1);
+    proxy_refuse(net, true);
+    proxy_cut_all(net, PROXY_SUBSCRIPTIONS);
+    nap_ms(DEAF_MS);
+    proxy_refuse(net, false);
+    eventually(proxy_connections_now(net, PROXY_SUBSCRIPTIONS) == 1);
+    proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
+    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_call(&waiting, LK_OK);
+    proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
+    lk_wrunlock(lock); /* it may be late for the server's second */
+}
+
+/*
  * A write that is lost runs out in the server, so that it leaves its mark: the message of its grant
  * is no reason to give it back in good order.
  */
@@ -246,6 +270,7 @@ int main(void) {
         TEST(a_hold_is_not_valid_while_its_release_is_on_the_way),
         TEST(a_grant_that_ran_out_is_not_taken_for_the_next),
         TEST(a_grant_of_an_earlier_try_is_not_taken_for_the_next),
+        TEST(a_grant_over_a_new_connection_is_believed_without_an_answer),
         TEST(a_late_message_of_its_grant_does_not_give_back_a_lost_write),
         TEST(a_forced_loss_is_told_by_its_message),
         TEST(a_hold_that_is_renewed_by_hand_is_claimed_after_a_cut),

@@ -249,6 +249,25 @@ static void close_waits_for_a_server_that_comes_back(void **state) {
     lk_lock_free(lock);
 }
 
+/*
+ * After a long outage the next attempt to connect is three quarters of a second away, or more. The
+ * server is back, and lk_close() has less time than that: it does not wait for that attempt.
+ */
+static void close_looks_at_once_whether_the_server_is_back(void **state) {
+    (void)state;
+    enum { CLOSING_MS = 500, SECOND_LONG_ATTEMPT = 10 };
+    lk_client *client = open_client(proxy_socket(net), CLOSING_MS); /* it has one connection */
+    lk_lock *lock = new_lock(client, "a", 0);
+    assert_status(lk_wrlock(lock), LK_OK);
+    size_t before = proxy_connections_ever(net);
+    take_server_away(net);
+    eventually(proxy_connections_ever(net) >= before + SECOND_LONG_ATTEMPT);
+    proxy_refuse(net, false);
+    lk_close(client);
+    assert_true(is_empty(eye));
+    lk_lock_free(lock);
+}
+
 /* ------------------------------------------------------------------------------ late bytes */
 
 static void acquire_whose_answer_never_comes_is_taken_back(void **state) {
@@ -431,6 +450,7 @@ int main(void) {
         TEST(downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_back),
         TEST(close_gives_up_on_a_server_that_stays_away),
         TEST(close_waits_for_a_server_that_comes_back),
+        TEST(close_looks_at_once_whether_the_server_is_back),
         TEST(acquire_whose_answer_never_comes_is_taken_back),
         TEST(acquire_that_comes_late_holds_nothing),
         TEST(request_of_an_earlier_connection_is_ended_before_another_is_made),

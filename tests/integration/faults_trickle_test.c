@@ -139,6 +139,35 @@ static void calls_that_share_a_handle_each_keep_their_bound(void **state) {
     eventually(is_empty(eye));
 }
 
+/*
+ * Each whole answer is a sign of life, and comes before the server counts as silent. A call behind
+ * many others would get its answer in the end, long after its bound.
+ */
+static void a_call_behind_many_answers_keeps_its_bound(void **state) {
+    (void)state;
+    enum { CALLS = 8, BOUND_MS = 1000, ANSWER_BYTE_MS = 6 };
+    lk_client *bound = open_client(proxy_socket(net), BOUND_MS);
+    lk_lock *locks[CALLS];
+    call calls[CALLS];
+    proxy_trickle(net, PROXY_ALL, ANSWER_BYTE_MS);
+    for (int i = 0; i < CALLS; i++) {
+        char name[] = {(char)('a' + i), '\0'};
+        size_t requests = proxy_requests(net, PROXY_ALL);
+        locks[i] = new_lock(bound, name, 0);
+        begin_call(&calls[i], lk_trywrlock, locks[i]);
+        assert_true(proxy_wait_requests(net, PROXY_ALL, requests + 1, LONG_MS));
+    }
+    assert_call(&calls[CALLS - 1], LK_UNAVAILABLE);
+    proxy_trickle(net, PROXY_ALL, 0);
+    for (int i = 0; i < CALLS; i++) {
+        if (i < CALLS - 1)
+            end_call(&calls[i]);
+        lk_lock_free(locks[i]);
+    }
+    eventually(is_empty(eye));
+    lk_close(bound);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup_hasty, teardown)
 
 int main(void) {
@@ -150,6 +179,7 @@ int main(void) {
         TEST(looking_and_forcing_keep_their_bounds),
         TEST(an_inspection_that_is_asked_again_has_less_time_for_its_answer),
         TEST(calls_that_share_a_handle_each_keep_their_bound),
+        TEST(a_call_behind_many_answers_keeps_its_bound),
     };
     return cmocka_run_group_tests_name("faults: trickle", tests, begin_world, end_world);
 }

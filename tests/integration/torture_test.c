@@ -1,12 +1,13 @@
 /*
  * Torture: threads take locks in every way there is (nested, upgraded, downgraded, async, canceled,
- * renewed by hand, freed while they hold or wait), clients open and close, and their network is
- * cut, killed, silent and late at random, with leases that run out. Whatever happens:
+ * renewed by hand, freed while they hold or wait), clients open and close, and at random their
+ * network is cut, killed, silent and late, and their server stopped, full and restarted, with
+ * leases that run out. Whatever happens:
  *
  * - two handles that exclude each other are never valid at one instant;
  * - the fence of a valid write is above all that valid writers of the lock had before;
  * - every call says what it may say, every callback comes once, and before its handle is freed;
- * - when the network is well again everything is taken back, also what has a lease of minutes.
+ * - when all is well again everything is taken back, also what has a lease of minutes.
  *
  * An argument is the seed; without one it is drawn, and told.
  */
@@ -269,7 +270,6 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
     unsigned seed = first_seed, mayfly_seed = seed + 1;
     lk_client *clients[CLIENTS];
     pthread_t mayflies;
-    print_message("the seed is %u\n", seed);
     net = proxy_start(test_server_socket(server));
     assert_non_null(net);
     for (size_t i = 0; i < CLIENTS; i++)
@@ -313,6 +313,6 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(exclusion_fences_and_promises_hold_under_torture, empty_server),
     };
-    first_seed = count > 1 ? (unsigned)strtoul(words[1], NULL, 10) : (unsigned)time(NULL);
-    return cmocka_run_group_tests_name("torture", tests, begin_world, end_world);
+    first_seed = first_seed_of(count, words);
+    return cmocka_run_group_tests_name("torture", tests, begin_harmed_world, end_world);
 }

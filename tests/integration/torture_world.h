@@ -1,7 +1,8 @@
 /*
- * The judge of the torture test: who believes to be inside of which lock, and whether that can be.
- * Its verdict does not depend on how fast anybody is: it compares handles while nobody may come, go
- * or change, and counts only what is valid at that instant by the word of lk_valid().
+ * The judge of the random tests of one process: who believes to be inside of which lock, and
+ * whether that can be. Its verdict does not depend on how fast anybody is: it compares handles
+ * while nobody may come, go or change, and counts only what is valid at that instant by the word of
+ * lk_valid(). tests/support/history_check.h judges several processes.
  */
 #ifndef TEST_TORTURE_WORLD_H
 #define TEST_TORTURE_WORLD_H
@@ -56,15 +57,24 @@ static inline void look_at_fence(size_t room, guest one, bool is_new) {
         *written = fence;
 }
 
-/* A guest says what it holds: after it has taken it, and before it gives it back. */
+/* With the door closed. Returns what the guest had before. */
+static inline guest change_guest(size_t room, size_t index, guest now) {
+    guest before = rooms[room].guests[index];
+    look_for_clash(room, index, before);
+    look_for_clash(room, index, now);
+    rooms[room].guests[index] = now;
+    return before;
+}
+
+/*
+ * A guest says what it holds: after it has taken it, and before it gives it back. One thread uses
+ * the handle; where several do, one may see the fence of another's write: change_guest() is theirs.
+ */
 static inline void show_guest(size_t room, size_t index, guest now) {
     pthread_mutex_lock(&rooms[room].door);
-    guest *shown = &rooms[room].guests[index];
-    look_for_clash(room, index, *shown);
-    look_for_clash(room, index, now);
+    guest before = change_guest(room, index, now);
     if (now.lock)
-        look_at_fence(room, now, !shown->lock || shown->mode != now.mode);
-    *shown = now;
+        look_at_fence(room, now, !before.lock || before.mode != now.mode);
     pthread_mutex_unlock(&rooms[room].door);
 }
 

@@ -25,6 +25,7 @@ enum { START_MOST_MS = 10000, POLL_MS = 5, OWN_WORDS = 15 };
 
 struct test_server {
     char *program, *folder, *socket;
+    char **words;                    /* its command line */
     char *clock;                     /* the file of its stepped clock; NULL: the machine's clock */
     _Atomic int64_t *clock_ahead_us; /* that file, mapped */
     pid_t pid;
@@ -43,15 +44,23 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
+static void end(test_server *server, int with_signal) {
+    if (server->pid <= 0)
+        return;
+    kill(server->pid, with_signal);
+    while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR) {}
+    server->pid = 0;
+}
+
 static void end_and_free(test_server *server) {
-    if (server->pid > 0) {
-        kill(server->pid, SIGKILL);
-        while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR) {}
-    }
+    end(server, SIGKILL);
     if (server->folder)
         nftw(server->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     if (server->clock_ahead_us)
         munmap((void *)server->clock_ahead_us, sizeof *server->clock_ahead_us);
+    for (char **word = server->words; word && *word; word++)
+        free(*word);
+    free(server->words);
     free(server->program);
     free(server->folder);
     free(server->socket);
@@ -123,7 +132,7 @@ static char **command_line(const test_server *server, const char *const *options
     return test_grow(words, count, sizeof *words);
 }
 
-static void run_child(const test_server *server, char **words, pid_t parent) {
+static void run_child(const test_server *server, pid_t parent) {
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         signal(deadly[i], SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -138,19 +147,15 @@ static void run_child(const test_server *server, char **words, pid_t parent) {
         setenv("LD_PRELOAD", TEST_STEPPED_CLOCK, 1);
         setenv("LATCHKEY_TEST_CLOCK", server->clock, 1);
     }
-    execvp(server->program, words);
+    execvp(server->program, server->words);
     _exit(127);
 }
 
-static void spawn(test_server *server, const char *const *options) {
-    char **words = command_line(server, options);
+static void spawn(test_server *server) {
     pid_t parent = getpid();
     server->pid = fork();
     if (server->pid == 0)
-        run_child(server, words, parent);
-    for (char **word = words; *word; word++)
-        free(*word);
-    free(words);
+        run_child(server, parent);
 }
 
 static bool answers(const test_server *server) {
@@ -233,11 +238,12 @@ static test_server *start(const char *program, const char *const *options, bool 
     if (with_clock && !make_clock(server))
         goto failed;
 
+    server->words = command_line(server, options);
     /* Listed before it runs: from the fork on, the end of this process must find it. */
     pthread_mutex_lock(&servers_lock);
     server->next = servers;
     servers = server;
-    spawn(server, options);
+    spawn(server);
     pthread_mutex_unlock(&servers_lock);
     if (server->pid < 0) {
         perror("fork");
@@ -263,6 +269,22 @@ test_server *test_server_start_with_clock(const char *program, const char *const
 
 void test_server_step_clock(test_server *server, int64_t us) {
     *server->clock_ahead_us += us;
+}
+
+void test_server_end(test_server *server, int with_signal) {
+    pthread_mutex_lock(&servers_lock);
+    end(server, with_signal);
+    pthread_mutex_unlock(&servers_lock);
+}
+
+bool test_server_start_again(test_server *server) {
+    pthread_mutex_lock(&servers_lock);
+    spawn(server);
+    pthread_mutex_unlock(&servers_lock);
+    if (server->pid > 0 && wait_until_ready(server))
+        return true;
+    show_log(server);
+    return false;
 }
 
 void test_server_stop(test_server *server) {

@@ -23,8 +23,17 @@ test_server *test_server_start(const char *program, const char *const *options);
 void test_server_stop(test_server *); /* NULL is fine */
 
 /*
- * The same, with a wall clock that the test can step while the server runs: every step moves it by
- * so much against the machine's clock, forward or (below 0) back.
+ * Ends the server with SIGTERM or SIGKILL, and starts it again: with its options, on its socket and
+ * in its folder. With "--appendonly yes" and "--appendfsync always" it knows then what it knew.
+ * test_server_start_again returns false when the server does not answer, after saying why on
+ * stderr.
+ */
+void test_server_end(test_server *, int with_signal);
+bool test_server_start_again(test_server *);
+
+/*
+ * The same as test_server_start, with a wall clock that the test can step while the server runs: every step moves it by
+ * so much against the machine's clock, forward or (below 0) back. It goes on across a restart.
  */
 test_server *test_server_start_with_clock(const char *program, const char *const *options);
 void test_server_step_clock(test_server *, int64_t us);
