@@ -95,8 +95,8 @@ test_the_users_file_comes_before_the_systems() {
         mount -t tmpfs none /etc || exit 99
         printf "url = %s\nprefix = systems\n" "$1" >/etc/latchkey.conf
         "$0" run a true && "$0" doctor -u local: >/dev/null || exit
-        "$0" doctor | grep "^ok  *server "
-        LATCHKEY_URL=local: "$0" doctor | grep "^ok  *server "
+        "$0" doctor | grep "^fine  *server "
+        LATCHKEY_URL=local: "$0" doctor | grep "^fine  *server "
         ' "$latchkey" "$url"
     [ ! -s said ] || fail "$(cat said)"
     expect_printed "$url, chosen by /etc/latchkey.conf:1; prefix mine, chosen by $PWD/home/.config/latchkey.conf:1"

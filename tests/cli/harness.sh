@@ -142,6 +142,10 @@ END
 # shellcheck disable=SC2034
 beat="perl $test_folder/beat"
 
+# A command that kills its `latchkey run`: the parent of its guard, which is its own parent.
+# shellcheck disable=SC2016,SC2034
+kill_run='kill -KILL "$(sed "s/.*) . //; s/ .*//" "/proc/$PPID/stat")"; exec sleep 1000'
+
 run_tests() {
     local name failed=0
     for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do

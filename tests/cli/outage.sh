@@ -26,7 +26,7 @@ end_server() {
 # hold_by_nobody LOCK: somebody who has died holds it, until `free_lock` or for five minutes.
 hold_by_nobody() {
     # shellcheck disable=SC2016
-    { "$latchkey" run -u "$url" --lease 300 "$1" sh -c 'kill -KILL "$PPID"; exec sleep 1000'; } 2>/dev/null
+    { "$latchkey" run -u "$url" --lease 300 "$1" sh -c "$kill_run"; } 2>/dev/null
     [ $? -eq 137 ] || fail "not killed"
 }
 

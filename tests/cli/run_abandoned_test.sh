@@ -8,7 +8,7 @@ tell='echo "abandoned: ${LATCHKEY_ABANDONED-no}"'
 
 # abandon WORD…: a `run WORD…` is killed. The lock is free when its lease has run out.
 abandon() {
-    { "$latchkey" run --lease 0.5 "$@" sh -c 'kill -KILL "$PPID"; exec sleep 1000'; } 2>/dev/null
+    { "$latchkey" run --lease 0.5 "$@" sh -c "$kill_run"; } 2>/dev/null
     [ $? -eq 137 ] || fail "not killed"
 }
 

@@ -10,7 +10,7 @@ test_a_terminal_is_told_how_the_wait_goes() {
     open_terminal
     hold a
     type_line '$latchkey run a true; echo "ended $?"'
-    eventually sees '^waiting for a: held by latchkey on .*, pid [0-9]*, for .*; place 1 of 1, waited '
+    eventually sees '^waiting for a: held by sh on .*, pid [0-9]*, for .*; place 1 of 1, waited '
     eventually sees 'waited 2'
     [ "$(screen | grep -c 'waiting for')" -eq 1 ] || fail "$(screen)"
     echo >stop

@@ -165,7 +165,7 @@ static void take_async(worker *self) {
     outcome told = {0};
     lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
     lk_status status =
-        lk_acquire_async(self->lock, mode, draw(&self->seed, 60) - 5, note_outcome, &told);
+        lk_acquire_async(self->lock, mode, draw(&self->seed, 56) - 1, note_outcome, &told);
     EXPECT(status, "taking async", LK_OK);
     int way = draw(&self->seed, 4);
     if (way == 0) {
