@@ -97,6 +97,7 @@ mark_is_old() {
 test_with_fail_the_mark_has_its_full_time_again() {
     local before after
     start_server
+    eventually "$latchkey" ls -u "$url"
     abandon -u "$url" j
     expect_exit 0 "$latchkey" run -u "$url" -s -w 30 j true # so that the dead writer is dropped
     eventually mark_is_old

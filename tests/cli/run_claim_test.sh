@@ -59,6 +59,7 @@ is_held_by_nobody() {
 # before the hand-over is over.
 miss_a_hand_over() {
     start_server
+    eventually answers
     hold_by_nobody a
     begin perl "$test_folder/network" "$socket" front
     eventually test -S front
@@ -89,6 +90,7 @@ test_it_queues_again_for_what_is_left_of_its_wait() {
 
 test_one_that_was_stopped_when_its_turn_came_queues_again() {
     start_server
+    eventually answers
     hold_by_nobody a
     begin "$latchkey" run -u "$url" a sh -c 'echo ran >>ran'
     queued=$begun

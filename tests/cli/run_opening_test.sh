@@ -64,6 +64,7 @@ test_the_wait_for_the_server_is_part_of_the_wait() {
 
 test_a_server_that_refuses_is_not_waited_for() {
     start_server --requirepass secret
+    eventually answers
     expect_exit 77 timeout 60 "$latchkey" run -u "$url" -w 1000 --server-timeout 1000 a true
     expect_one_line
     expect_exit 64 timeout 60 "$latchkey" run -u nonsense: -w 1000 --server-timeout 1000 a true

@@ -8,6 +8,7 @@ source "${BASH_SOURCE%/*}/outage.sh"
 # run_without SIGNAL: the command of `run` sends it to the server, and ends with 5.
 run_without() {
     start_server
+    eventually answers
     expect_exit 5 "$latchkey" run -u "$url" a sh -c "kill -s $1 $server; exit 5"
 }
 
@@ -26,6 +27,7 @@ test_a_server_that_has_gone_is_told_of_too() {
 
 test_a_lease_that_ends_during_the_release_is_no_loss() {
     start_server
+    eventually answers
     expect_exit 5 "$latchkey" run -u "$url" --lease 3 --on-lost kill a sh -c "kill -STOP $server; exit 5"
     expect_one_line
     expect_said 'lock "a" could not be released before its lease ended'
@@ -33,6 +35,7 @@ test_a_lease_that_ends_during_the_release_is_no_loss() {
 
 test_a_server_that_answers_in_time_is_not_told_of() {
     start_server
+    eventually answers
     begin "$latchkey" run -u "$url" a sh -c "kill -STOP $server; echo \$\$ >child; exit 5" 2>said
     eventually test -s child
     eventually is_gone "$(cat child)"
@@ -43,6 +46,7 @@ test_a_server_that_answers_in_time_is_not_told_of() {
 
 test_a_terminal_is_told_while_the_release_is_tried() {
     start_server
+    eventually answers
     on_terminal run -u "$url" a "sh -c 'kill -STOP $server'"
     eventually grep -q 'releasing a: the server does not answer' shown
     kill -CONT "$server"
