@@ -48,11 +48,11 @@ while (1) {
 END
 
 is_queued() {
-    "$latchkey" inspect -u "$url" a | grep -q '1 hold it, 1 wait'
+    "$latchkey" inspect -u "$url" a | grep -q '1 holds it, 1 wait'
 }
 
 is_held_by_nobody() {
-    "$latchkey" inspect -u "$url" a | grep -q '0 hold it'
+    "$latchkey" inspect -u "$url" a | grep -q 'nobody holds it'
 }
 
 # miss_a_hand_over WORD…: `run WORD…` waits, is handed the lock, and its claim does not reach the server

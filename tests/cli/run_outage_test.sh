@@ -6,7 +6,7 @@ source "${BASH_SOURCE%/*}/harness.sh"
 source "${BASH_SOURCE%/*}/outage.sh"
 
 queues() {
-    "$latchkey" inspect -u "$url" a | grep -q '1 hold it, 1 wait'
+    "$latchkey" inspect -u "$url" a | grep -q '1 holds it, 1 wait'
 }
 
 # queue WORD…: behind another holder of the lock, `run WORD…` waits; its pid is in $queued. It says
