@@ -211,8 +211,8 @@ static void tell_outage(const run *self, patience *p) {
 static bool outlasts_outage(const run *self, patience *p) {
     int64_t now_ms = moment_ms();
     bool is_new = p->away_since_ms == never_ms || now_ms - p->asked_ms > AWAY_MS + LATE_MS;
-    if (is_new)
-        p->away_since_ms = now_ms - AWAY_MS;
+    if (is_new) /* a configuration may have a shorter command_timeout */
+        p->away_since_ms = p->asked_ms > now_ms - AWAY_MS ? p->asked_ms : now_ms - AWAY_MS;
     if (now_ms >= p->until_ms || now_ms >= away_until_ms(self, p))
         return false;
     tell_outage(self, p);

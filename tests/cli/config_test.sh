@@ -214,14 +214,14 @@ test_root_has_one_server_in_and_out_of_a_private_tmp() {
         mount -t tmpfs -o mode=755 none /run && mkfifo stop || exit 99
         "$0" run -u local: a sh -c "echo >held; read -r line <stop" &
         until [ -e held ]; do sleep 0.02; done
-        unshare --mount sh -c "mount --bind service /tmp || exit 99
+        $1 service "$0" sh -c "
             \"\$0\" run -u local: -n a true || exit
             \"\$0\" server stop >/dev/null" "$0"
         echo "conflict $?"
         echo >stop
         wait
-        "$0" server stop >/dev/null' "$latchkey"
-    expect_printed "conflict 1"
+        "$0" server stop >/dev/null' "$latchkey" "$private_tmp"
+    check grep -qx "conflict 1" printed
 }
 
 test_another_user_is_refused_in_a_private_tmp() {
@@ -235,8 +235,8 @@ test_another_user_is_refused_in_a_private_tmp() {
     unset LATCHKEY_LOCAL_DIR
     mkdir -m 1777 service
     # shellcheck disable=SC2016 # the inner shell expands it
-    expect_exit 69 unshare --mount sh -c '
-        mount --bind service /tmp || exit 99
+    # shellcheck disable=SC2086 # three words
+    expect_exit 69 $private_tmp service "$latchkey" sh -c '
         setpriv --reuid 65534 --clear-groups "$0" run -u local: a touch ran
         code=$?
         setpriv --reuid 65534 --clear-groups "$0" server stop >/dev/null 2>&1

@@ -130,7 +130,8 @@ start_server() {
         >server.log 2>&1
     # shellcheck disable=SC2034
     server=$begun
-    eventually test -S "$socket"
+    # The socket is there before anybody listens at it.
+    eventually perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$socket"
 }
 
 # $beat: a command that writes a line to the file `beats` a hundred times a second, in one process. A
@@ -145,6 +146,20 @@ beat="perl $test_folder/beat"
 # A command that kills its `latchkey run`: the parent of its guard, which is its own parent.
 # shellcheck disable=SC2016,SC2034
 kill_run='kill -KILL "$(sed "s/.*) . //; s/ .*//" "/proc/$PPID/stat")"; exec sleep 1000'
+
+# private-tmp FOLDER LATCHKEY COMMAND…: in a mount namespace, FOLDER is /tmp for the command. What
+# LATCHKEY was built with is still there if it was.
+cat >"$test_folder/private-tmp" <<'END'
+folder=$1 build=${2%/cli/latchkey}
+shift 2
+case $build in
+/tmp/*) mkdir -p "$folder${build#/tmp}" && mount --bind "$build" "$folder${build#/tmp}" || exit 99 ;;
+esac
+mount --rbind "$folder" /tmp || exit 99
+exec "$@"
+END
+# shellcheck disable=SC2034
+private_tmp="unshare --mount sh $test_folder/private-tmp"
 
 run_tests() {
     local name failed=0

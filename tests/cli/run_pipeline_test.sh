@@ -7,6 +7,9 @@ source "${BASH_SOURCE%/*}/terminal.sh"
 
 export LESS= LESSHISTFILE=-
 
+# The end of a pipeline. A key that comes before it is there would not be for it.
+reader="sh -c 'echo >reads; exec cat'"
+
 # ------------------------------------------------------------------------------ in tmux, by SHELL
 
 pages() {
@@ -32,8 +35,9 @@ reads() {
 
 interrupts() {
     open_terminal 80 "$1"
-    type_line "\$latchkey run x sh -c 'echo >up; exec sleep 1000' | sh -c 'cat; echo >second; exec sleep 1000'"
+    type_line "\$latchkey run x sh -c 'echo >up; exec sleep 1000' | sh -c 'echo >reads; cat; echo >second; exec sleep 1000'"
     eventually test -e up
+    eventually test -e reads
     terminal send-keys C-c
     expect_code 130
     is_free x || fail "it is not free"
@@ -42,10 +46,10 @@ interrupts() {
 
 stops_and_continues() {
     open_terminal 80 "$1"
-    type_line "\$latchkey run x sh -c 'echo >up; read -r line </dev/tty; echo got \$line' | cat"
+    type_line "\$latchkey run x sh -c 'echo >up; read -r line </dev/tty; echo got \$line' | $reader"
     eventually test -e up
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    eventually test -e reads
+    stop_job
     continue_job
     type_line 'again'
     eventually sees '^got again'
@@ -54,10 +58,10 @@ stops_and_continues() {
 
 loses_while_stopped() {
     open_terminal 80 "$1"
-    type_line "\$latchkey run --lease 2 x $beat | cat"
+    type_line "\$latchkey run --lease 2 x $beat | $reader"
     eventually test -s beats
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    eventually test -e reads
+    stop_job
     expect_exit 0 "$latchkey" run -w 60 x sh -c 'wc -l <beats >before'
     type_line 'fg'
     eventually sees '^> fg'
@@ -68,10 +72,10 @@ loses_while_stopped() {
 # As `latchkey run x ./job | less` once did: the reader wants the terminal before the command ends.
 excludes_while_its_reader_pages() {
     open_terminal 80 "$1"
-    type_line "\$latchkey run --lease 1 x sh -c 'echo \$\$ >child; seq 1000; exec $beat' | less"
+    type_line "\$latchkey run --lease 4 x sh -c 'echo \$\$ >child; seq 1000; exec $beat' | less"
     eventually test -s beats
     eventually sees '^40$'
-    expect_exit 1 "$latchkey" run -w 3 x true
+    expect_exit 1 "$latchkey" run -w 6 x true
     terminal send-keys q C-c
     eventually is_dead "$(cat child)"
     eventually is_free x
@@ -103,8 +107,9 @@ begin_reading() {
 }
 
 interrupts_under_script() {
-    begin_script "$1" '$latchkey run x sh -c "echo >up; exec sleep 1000" | sh -c "cat; echo >second; exec sleep 1000"'
+    begin_script "$1" '$latchkey run x sh -c "echo >up; exec sleep 1000" | sh -c "echo >reads; cat; echo >second; exec sleep 1000"'
     eventually test -e up
+    eventually test -e reads
     printf '\003' >&8
     eventually is_dead "$begun"
     eventually is_free x

@@ -109,8 +109,7 @@ test_ctrl_z_stops_and_fg_continues() {
     open_terminal
     type_line '$latchkey run a bash -c "echo >up; read -r line; echo got \$line"'
     eventually test -e up
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    stop_job
     waits a 0 || fail "$("$latchkey" inspect a)"
     continue_job
     type_line 'hello'
@@ -124,8 +123,7 @@ test_ctrl_z_stops_the_wait_too() {
     hold a
     type_line '$latchkey run a echo granted'
     eventually waits a 1
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    stop_job
     continue_job
     echo >stop
     eventually sees '^granted'
@@ -136,8 +134,7 @@ test_ctrl_z_stops_a_script_around_the_command() {
     echo '"$latchkey" run a sh -c "echo >up; read -r line; echo got \$line"; echo "script goes on"' >script
     type_line 'bash script'
     eventually test -e up
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    stop_job
     continue_job
     type_line 'again'
     eventually sees '^got again'
@@ -149,8 +146,7 @@ test_bg_lets_it_run_and_its_end_leaves_the_terminal_to_the_shell() {
     mkfifo end
     type_line '$latchkey run a sh -c "echo >up; read -r line <end; echo >ended"'
     eventually test -e up
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    stop_job
     type_line 'bg'
     echo >end
     eventually test -e ended
@@ -189,8 +185,7 @@ test_a_lock_that_is_lost_while_stopped_lets_nothing_go_on() {
     open_terminal
     type_line '$latchkey run --lease 3 a '"$beat"
     eventually test -s beats
-    terminal send-keys C-z
-    eventually sees 'Stopped'
+    stop_job
     expect_exit 0 "$latchkey" run -w 30 a true
     wc -l <beats >before
     type_line 'fg'

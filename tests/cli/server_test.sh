@@ -102,8 +102,8 @@ test_stop_ends_it_and_says_so() {
 test_locks_are_there_again_after_a_stop() {
     own_folder
     mkfifo stop
-    "$latchkey" run a sh -c 'read -r line <stop' &
-    eventually "$latchkey" ls a
+    "$latchkey" run a sh -c 'echo >held; read -r line <stop' &
+    eventually test -e held
     expect_exit 0 "$latchkey" server stop
     expect_printed "has ended"
     expect_exit 1 "$latchkey" run -n a true

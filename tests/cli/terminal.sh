@@ -42,6 +42,13 @@ at_prompt() {
     screen | tail -n 1 | grep -qx '\(\^C\)\?>'
 }
 
+# stop_job: with Ctrl-Z. Returns when the shell reads the next line.
+stop_job() {
+    terminal send-keys C-z
+    eventually sees 'Stopped'
+    eventually at_prompt
+}
+
 # continue_job: in front. Returns when the shell reads no more: a line editor would take the Enter that
 # is meant for the job.
 continue_job() {
