@@ -16,7 +16,8 @@ terminal() {
 # test.
 open_terminal() {
     local shell="bash --norc --noprofile"
-    [ "${2:-bash}" = bash ] || shell="$2 -i"
+    shell_name=${2:-bash}
+    [ "$shell_name" = bash ] || shell="$shell_name -i"
     pane=$(mktemp -u "$test_folder/t.XXXX")
     trap 'terminal kill-server 2>/dev/null; end_started' EXIT
     unset TMUX ENV
@@ -38,8 +39,10 @@ screen() {
     terminal capture-pane -p | grep -v '^$'
 }
 
+# The shell reads the next line. bash has a line editor: what is typed before it has the terminal may
+# be lost.
 at_prompt() {
-    screen | tail -n 1 | grep -qx '\(\^C\)\?>'
+    screen | tail -n 1 | grep -qx '\(\^C\)\?>' && { [ "$shell_name" != bash ] || ! is_in_line_mode; }
 }
 
 # stop_job: with Ctrl-Z. Returns when the shell reads the next line.
