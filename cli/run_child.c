@@ -106,7 +106,7 @@ static bool start(child *c) {
 
 /* ------------------------------------------------------------------------------ its lock */
 
-/* A reader of stderr that has gone to sleep must not keep us from guarding. */
+/* A full pipe on stderr must not keep `run` from looking after the command. */
 static void tell_loss(child *c, bool wait) {
     if (c->told || (!wait && !run_may_write()))
         return;
@@ -132,7 +132,7 @@ static int64_t renew_guard(child *c) {
     }
     c->lost = true;
     run_guard_lost(&c->guard);
-    return -1; /* it ends the command, and reports it */
+    return -1; /* the guard ends the command, and reports that */
 }
 
 static void hear_of_loss(const child *c) {
@@ -143,7 +143,7 @@ static void hear_of_loss(const child *c) {
 
 /* ------------------------------------------------------------------------------ its signals */
 
-/* The keys of the terminal have reached the command already. */
+/* Keys of the terminal have reached the command already: it is in the same process group. */
 static void read_signals(child *c) {
     for (run_signal got; (got = run_read_signal(c->self)).number != 0;) {
         if (got.is_terminals && got.number == SIGTSTP)
@@ -176,12 +176,12 @@ static int64_t stop_along(child *c) {
 
 /* ------------------------------------------------------------------------------ its end */
 
-/* What we have adopted, a private server for one, must not stay a zombie. */
+/* `run` adopts orphans too, for example a private server: none must stay a zombie. */
 static void reap_orphans(void) {
     while (waitpid(-1, NULL, WNOHANG) > 0) {}
 }
 
-/* The kernel has killed the command along with its guard, and nobody else's processes are ours. */
+/* The kernel has killed the command along with its guard. What the command started is ours now. */
 static void end_without_guard(child *c) {
     run_tree tree = {.root = getpid(), .session = getsid(0)};
     run_tree_end(&tree);

@@ -36,8 +36,8 @@ typedef struct {
  *     │                        │                         ^
  *     └────────────────────────┴── the command ends ─────┘
  *
- * ENDED is told to `run`. In WORKS the command's end is that of its first process, and what it left
- * behind goes on; in ENDING it is that of all its processes.
+ * The guard reports ENDED to `run`. In WORKS the command has ended when its first process has, and
+ * other processes that it started go on. In ENDING the command has ended when all of them have.
  */
 typedef enum { WORKS, ENDING, ENDED } state;
 
@@ -176,7 +176,7 @@ static void hear_run(guard *self) {
     }
 }
 
-/* The child's end is closed by its exec; before that it may say why there was none. */
+/* An exec closes the child's end of the pipe. If exec fails, the child writes why. */
 static void hear_exec(guard *self) {
     int why;
     bool failed = read(self->sources[EXEC].fd, &why, sizeof why) == (ssize_t)sizeof why;
@@ -192,7 +192,7 @@ static void hear_children(guard *self) {
     reap(self);
     if (self->state == WORKS && self->command_ended)
         ended(self);
-    /* Orphans are ours: without a child nothing is left. */
+    /* The guard adopts orphans: without a child, nothing of the command is left. */
     else if (self->state == ENDING && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
         ended(self);
 }
@@ -224,7 +224,7 @@ static _Noreturn void watch(guard *self) {
 static _Noreturn void become_command(const run_guard_plan *plan, pid_t parent, int failure) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(1); /* it was killed before the kernel knew that we die with it */
+        _exit(1); /* the guard was killed before the prctl() */
     plan->become(plan->arg);
     int why = errno;
     if (write(failure, &why, sizeof why) < 0)
@@ -239,7 +239,7 @@ static bool is_source(const guard *self, int fd) {
     return false;
 }
 
-/* What `run` has open is not held open by its guard: a pipe would not end with the command. */
+/* The guard keeps no descriptor of `run` open: otherwise a pipe would not end with the command. */
 static void close_others(const guard *self) {
     int last = 0;
     for (size_t i = 0; i < SOURCES; i++)
@@ -252,7 +252,7 @@ static void close_others(const guard *self) {
             close(fd);
 }
 
-/* The guard has to act in time on a busy machine. Without the right to come first it does not. */
+/* The guard must act in time on a busy machine. Without the right to a priority it has none. */
 static void come_first(void) {
     struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
     if (sched_setscheduler(0, SCHED_RR, &least) != 0)
