@@ -46,10 +46,10 @@ interrupts() {
 
 stops_and_continues() {
     open_terminal 80 "$1"
-    type_line "\$latchkey run x sh -c 'echo >up; read -r line </dev/tty; echo got \$line' | $reader"
-    eventually test -e up
+    type_line "\$latchkey run x sh -c 'echo \$\$ >up; read -r line </dev/tty; echo got \$line' | $reader"
+    eventually test -s up
     eventually test -e reads
-    stop_job
+    stop_job "$(cat up)"
     continue_job
     type_line 'again'
     eventually sees '^got again'

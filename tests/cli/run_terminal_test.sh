@@ -107,9 +107,9 @@ test_a_command_that_handles_ctrl_c_goes_on() {
 
 test_ctrl_z_stops_and_fg_continues() {
     open_terminal
-    type_line '$latchkey run a bash -c "echo >up; read -r line; echo got \$line"'
-    eventually test -e up
-    stop_job
+    type_line '$latchkey run a bash -c "echo \$\$ >up; read -r line; echo got \$line"'
+    eventually test -s up
+    stop_job "$(cat up)"
     waits a 0 || fail "$("$latchkey" inspect a)"
     continue_job
     type_line 'hello'
@@ -131,10 +131,10 @@ test_ctrl_z_stops_the_wait_too() {
 
 test_ctrl_z_stops_a_script_around_the_command() {
     open_terminal
-    echo '"$latchkey" run a sh -c "echo >up; read -r line; echo got \$line"; echo "script goes on"' >script
+    echo '"$latchkey" run a sh -c "echo \$\$ >up; read -r line; echo got \$line"; echo "script goes on"' >script
     type_line 'bash script'
-    eventually test -e up
-    stop_job
+    eventually test -s up
+    stop_job "$(cat up)"
     continue_job
     type_line 'again'
     eventually sees '^got again'

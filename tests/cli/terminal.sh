@@ -45,10 +45,16 @@ at_prompt() {
     screen | tail -n 1 | grep -qx '\(\^C\)\?>' && { [ "$shell_name" != bash ] || ! is_in_line_mode; }
 }
 
-# stop_job: with Ctrl-Z. Returns when the shell reads the next line.
+is_stopped() {
+    grep -q '^State:.T' "/proc/$1/status"
+}
+
+# stop_job [PID]: with Ctrl-Z. Returns when the shell reads the next line. The shell waits for `run` to
+# stop, and not for its command, PID: that might still take a key that is typed too soon.
 stop_job() {
     terminal send-keys C-z
     eventually sees 'Stopped'
+    [ -z "${1:-}" ] || eventually is_stopped "$1"
     eventually at_prompt
 }
 
