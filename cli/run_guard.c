@@ -46,7 +46,6 @@ typedef struct {
     const _Atomic int64_t *lease_end_ms;
     struct pollfd sources[SOURCES];
     state state;
-    pid_t command;
     bool command_ended;
     int status; /* of the command */
     int64_t kill_at_ms;
@@ -83,7 +82,7 @@ static void reap(guard *self) {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-        if (pid != self->command)
+        if (pid != self->tree.command)
             continue;
         if (WIFSTOPPED(status)) {
             report(self, GUARD_STOPPED, WSTOPSIG(status));
@@ -96,7 +95,7 @@ static void reap(guard *self) {
 
 static void end_by_force(guard *self) {
     if (!self->command_ended)
-        kill(self->command, SIGKILL); /* also where there is no /proc */
+        kill(self->tree.command, SIGKILL); /* also where there is no /proc */
     run_tree_end(&self->tree);
     while (!self->command_ended) {
         reap(self);
@@ -180,7 +179,7 @@ static void hear_run(guard *self) {
 static void hear_exec(guard *self) {
     int why;
     bool failed = read(self->sources[EXEC].fd, &why, sizeof why) == (ssize_t)sizeof why;
-    report(self, failed ? GUARD_CANNOT_BEGIN : GUARD_BEGUN, failed ? why : (int)self->command);
+    report(self, failed ? GUARD_CANNOT_BEGIN : GUARD_BEGUN, failed ? why : (int)self->tree.command);
     close(self->sources[EXEC].fd);
     self->sources[EXEC].fd = -1; /* poll passes over it */
     self->sources[EXEC].revents = 0;
@@ -282,10 +281,10 @@ static bool begin(guard *self) {
     self->tree = (run_tree){.root = getpid(), .session = getsid(0)};
     if (pipe2(failure, O_CLOEXEC) != 0 || !open_sources(self, failure[0]))
         return false;
-    self->command = fork();
-    if (self->command == 0)
+    self->tree.command = fork();
+    if (self->tree.command == 0)
         become_command(self->plan, self->tree.root, failure[1]);
-    if (self->command < 0)
+    if (self->tree.command < 0)
         return false;
     setsid(); /* only now: the command stays in the session of `run` */
     come_first();

@@ -145,7 +145,7 @@ static position position_of(const run_tree *tree, const process *one) {
     for (size_t steps = 0; one && steps <= table.count; steps++) {
         if (is_daemon(tree, one->pid))
             found = BELOW_A_DAEMON;
-        else if (one->is_guard)
+        else if (one->is_guard && one->pid != tree->command)
             found = BELOW_ANOTHER_GUARD;
         if (one->parent == tree->root)
             return found;

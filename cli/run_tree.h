@@ -17,6 +17,7 @@ enum { RUN_DAEMONS_MOST = 128 };
 
 typedef struct {
     pid_t root;    /* this process, which adopts orphans (PR_SET_CHILD_SUBREAPER) */
+    pid_t command; /* 0: not known. Until its exec it has the name of the guard that forked it */
     pid_t session; /* of the command */
     pid_t daemons[RUN_DAEMONS_MOST];
     size_t daemon_count;

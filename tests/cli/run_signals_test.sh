@@ -71,6 +71,18 @@ test_a_command_that_dies_of_a_forwarded_signal_is_128_and_its_number() {
     expect_exit 0 "$latchkey" run -n a true
 }
 
+# The command is there, and has not come to its exec: see late_exec.c.
+test_a_signal_that_comes_before_the_exec_is_forwarded_too() {
+    local preloaded=${latchkey%/cli/latchkey}/tests/liblk_late_exec.so
+    check test -e "$preloaded"
+    begin env ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" LD_PRELOAD="$preloaded" \
+        "$latchkey" run a true
+    eventually test -e forked
+    kill -TERM "$begun"
+    ends_with 143 "$begun"
+    expect_exit 0 "$latchkey" run -n a true
+}
+
 test_a_signal_ends_the_wait_and_leaves_no_waiter() {
     local name
     hold a
