@@ -24,13 +24,13 @@ lk_status lk_open(const char *url, const lk_client_options *options, lk_client *
 void lk_close(lk_client *client) {
     if (!client)
         return;
-    if (client->forks != lki_fork_count()) {
-        lki_client_drop(client);
-    } else if (lki_callbacks_inside(&client->callbacks)) {
+    if (client->session.forks != lki_fork_count()) {
+        lki_session_drop(&client->session);
+    } else if (lki_callbacks_inside(&client->session.callbacks)) {
         lki_fail(LK_INVALID, "lk_close inside a callback is refused");
-        pthread_mutex_lock(&client->monitor);
-        lki_log(client, LK_LOG_ERROR, "lk_close inside a callback is refused");
-        pthread_mutex_unlock(&client->monitor);
+        pthread_mutex_lock(&client->session.monitor);
+        lki_log(&client->session, LK_LOG_ERROR, "lk_close inside a callback is refused");
+        pthread_mutex_unlock(&client->session.monitor);
     } else {
         lki_cancellation_off();
         lki_client_close(client);
@@ -41,25 +41,25 @@ void lk_close(lk_client *client) {
 /* ------------------------------------------------------------------------------ event loops */
 
 int lk_fd(lk_client *client) {
-    if (!client || client->forks != lki_fork_count())
+    if (!client || client->session.forks != lki_fork_count())
         return -1;
-    pthread_mutex_lock(&client->monitor);
-    int fd = client->callbacks.ready;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_lock(&client->session.monitor);
+    int fd = client->session.callbacks.ready;
+    pthread_mutex_unlock(&client->session.monitor);
     return fd;
 }
 
 lk_status lk_dispatch(lk_client *client) {
-    if (client && lki_callbacks_inside(&client->callbacks))
+    if (client && lki_callbacks_inside(&client->session.callbacks))
         return lki_fail(LK_INVALID, "lk_dispatch inside a callback is refused");
     lk_status status = lki_enter(client, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
-    if (client->callbacks.dispatched)
-        lki_callbacks_dispatch(&client->callbacks);
+    if (client->session.callbacks.dispatched)
+        lki_callbacks_dispatch(&client->session.callbacks);
     else
         status = lki_fail(LK_INVALID, "lk_dispatch: the client was opened without `dispatch`, and "
                                       "calls back on a thread of its own");
-    lki_leave(client);
+    lki_leave(&client->session);
     return status;
 }

@@ -1,5 +1,5 @@
 /* lk_examine. */
-#include "client/examine.h"
+#include "diagnose/examine.h"
 
 #include "base/memory.h"
 #include "base/thread.h"

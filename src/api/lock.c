@@ -17,8 +17,8 @@ lk_status lk_lock_new(lk_client *client, const char *name, const lk_lock_options
     lk_status status = lki_enter(client, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
-    status = lki_lock_new(client, name, options, &lock, &error);
-    lki_leave(client);
+    status = lki_lock_new(&client->locks, name, options, &lock, &error);
+    lki_leave(&client->session);
     if (status != LK_OK)
         return lki_fail_with(&error);
     *out = lock;
@@ -26,14 +26,14 @@ lk_status lk_lock_new(lk_client *client, const char *name, const lk_lock_options
 }
 
 void lk_lock_free(lk_lock *lock) {
-    if (!lock || lock->client->forks != lki_fork_count())
+    if (!lock || lock->session->forks != lki_fork_count())
         return;
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lki_cancellation_off();
-    pthread_mutex_lock(&client->monitor);
-    lki_client_retain(client);
+    pthread_mutex_lock(&session->monitor);
+    lki_session_retain(session);
     lki_lock_free(lock);
-    lki_leave(client);
+    lki_leave(session);
 }
 
 /* ------------------------------------------------------------------------------ blocking */
@@ -43,7 +43,7 @@ static lk_status run(lk_lock *lock, const lki_operation *wanted) {
     lk_status status = lki_enter_lock(lock, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lki_operation *op = lki_operation_new(lock, wanted->kind, wanted->mode);
     if (op) {
         op->wait = wanted->wait;
@@ -57,7 +57,7 @@ static lk_status run(lk_lock *lock, const lki_operation *wanted) {
     } else {
         status = lki_fail(LK_NOMEM, "lock \"%s\": out of memory", lock->name);
     }
-    lki_leave(client);
+    lki_leave(session);
     return status;
 }
 
@@ -109,8 +109,9 @@ lk_status lk_timedwrlock(lk_lock *lock, int64_t wait_ms) {
 
 /* A lost hold is unlocked without asking anybody, so a callback may do that. */
 static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *out) {
-    lk_client *client = lock ? lock->client : NULL;
-    if (!client || client->forks != lki_fork_count() || !lki_callbacks_inside(&client->callbacks) ||
+    lki_session *session = lock ? lock->session : NULL;
+    if (!session || session->forks != lki_fork_count() ||
+        !lki_callbacks_inside(&session->callbacks) ||
         lki_enter_lock(lock, LKI_NEVER_BLOCKS) != LK_OK)
         return false;
     lk_mode mode = wanted->mode;
@@ -119,10 +120,10 @@ static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *o
     bool can = lock->lost && has;
     if (can) {
         lki_hold_given_back(lock, mode);
-        *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, client->topology->shown,
+        *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, session->topology->shown,
                         lk_status_text(LK_LOST));
     }
-    lki_leave(client);
+    lki_leave(session);
     return can;
 }
 
@@ -164,10 +165,10 @@ lk_status lk_cancel(lk_lock *lock) {
     lk_status status = lki_enter_lock(lock, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lki_lock_cancel(lock);
     lki_server_push(lock->server);
-    lki_leave(client);
+    lki_leave(session);
     return LK_OK;
 }
 
@@ -178,9 +179,9 @@ static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
     lk_status status = lki_enter_lock(lock, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lki_operation *op = NULL;
-    status = wanted->done ? lki_callbacks_start(&client->callbacks, &error) : LK_OK;
+    status = wanted->done ? lki_callbacks_start(&session->callbacks, &error) : LK_OK;
     if (status == LK_OK && !(op = lki_operation_new(lock, wanted->kind, wanted->mode)))
         status = lki_error_no_memory(&error);
     if (op) {
@@ -194,7 +195,7 @@ static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
     } else {
         lki_fail_with(&error);
     }
-    lki_leave(client);
+    lki_leave(session);
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* lk_inspect, lk_list, lk_force_release. */
 #include "api/enter.h"
 #include "base/memory.h"
-#include "client/call.h"
 #include "engine/answer.h"
 #include "engine/inspect.h"
+#include "session/call.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static lk_status run(lk_client *client, lki_call *call, const char *name, lki_er
     char what[WHAT_MOST];
     snprintf(what, sizeof what, "lock \"%s\"", name);
     call->what = what;
-    return lki_call_run(call, lki_client_server(client, name), error);
+    return lki_call_run(call, lki_session_server(&client->session, name), error);
 }
 
 /* ------------------------------------------------------------------------------ inspect */
@@ -54,7 +54,7 @@ static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki
     self->call.script = LKI_SCRIPT_INSPECT;
     self->call.encode = encode_inspect;
     self->call.answered = inspect_answered;
-    self->place = (lki_place){client->settings.prefix, name};
+    self->place = (lki_place){client->session.settings.prefix, name};
     lk_status status = run(client, &self->call, name, error);
     if (status == LK_OK)
         *out = self->info;
@@ -72,7 +72,7 @@ lk_status lk_inspect(lk_client *client, const char *name, lk_info **out) {
     if (status != LK_OK)
         return status;
     status = inspect(client, name, out, &error);
-    lki_leave(client);
+    lki_leave(&client->session);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
@@ -112,7 +112,7 @@ static lk_status force(lk_client *client, const char *name, const char *owner, l
     self->call.once = true;
     self->call.encode = encode_force;
     self->call.answered = force_answered;
-    self->place = (lki_place){client->settings.prefix, name};
+    self->place = (lki_place){client->session.settings.prefix, name};
     self->owner = owner ? owner : "";
     lk_status status = run(client, &self->call, name, error);
     lki_call_free(&self->call);
@@ -130,7 +130,7 @@ lk_status lk_force_release(lk_client *client, const char *name, const char *owne
     if (status != LK_OK)
         return status;
     status = force(client, name, owner, &error);
-    lki_leave(client);
+    lki_leave(&client->session);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
@@ -224,7 +224,7 @@ static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
     step->call.encode = encode_scan;
     step->call.answered = scan_answered;
     step->whole = self;
-    lk_status status = lki_call_run(&step->call, lki_client_server(client, ""), error);
+    lk_status status = lki_call_run(&step->call, lki_session_server(&client->session, ""), error);
     lki_call_free(&step->call);
     return status;
 }
@@ -235,14 +235,14 @@ static lk_status scan_all(lk_client *client, listing *self) {
     lk_status status = lki_enter(client, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    self->prefix = client->settings.prefix;
-    client->calls++;
+    self->prefix = client->session.settings.prefix;
+    client->session.calls++;
     do {
         status = scan_once(client, self, &error);
     } while (status == LK_OK && strcmp(self->cursor, "0") != 0);
-    client->calls--;
-    pthread_cond_broadcast(&client->ended);
-    lki_leave(client);
+    client->session.calls--;
+    pthread_cond_broadcast(&client->session.ended);
+    lki_leave(&client->session);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 

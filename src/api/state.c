@@ -5,61 +5,61 @@
 #include "lock/lock.h"
 
 /* NULL: there is nothing to look at. Otherwise the monitor is held. */
-static lk_client *look(const lk_lock *lock) {
-    if (!lock || lock->client->forks != lki_fork_count())
+static lki_session *look(const lk_lock *lock) {
+    if (!lock || lock->session->forks != lki_fork_count())
         return NULL;
-    pthread_mutex_lock(&lock->client->monitor);
-    return lock->client;
+    pthread_mutex_lock(&lock->session->monitor);
+    return lock->session;
 }
 
 int64_t lk_remaining_ms(const lk_lock *lock) {
-    lk_client *client = look(lock);
+    lki_session *session = look(lock);
     int64_t left_us = 0;
-    if (!client)
+    if (!session)
         return 0;
-    if (!client->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock))
+    if (!session->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock))
         left_us = lock->deadline_us - lki_now_us();
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return left_us > 0 ? left_us / 1000 : 0;
 }
 
 bool lk_valid(const lk_lock *lock) {
-    lk_client *client = look(lock);
-    if (!client)
+    lki_session *session = look(lock);
+    if (!session)
         return false;
-    bool valid = !client->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock) &&
+    bool valid = !session->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock) &&
                  lki_now_us() < lock->deadline_us;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return valid;
 }
 
 uint64_t lk_fence(const lk_lock *lock) {
-    lk_client *client = look(lock);
-    if (!client)
+    lki_session *session = look(lock);
+    if (!session)
         return 0;
     uint64_t fence = lock->fence;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return fence;
 }
 
 bool lk_abandoned(const lk_lock *lock) {
-    lk_client *client = look(lock);
-    if (!client)
+    lki_session *session = look(lock);
+    if (!session)
         return false;
     bool abandoned = lock->abandoned;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return abandoned;
 }
 
 /* A closing client gives back by itself: nothing is left for the user to unlock. */
 static unsigned count_of(const lk_lock *lock, lk_mode mode) {
-    lk_client *client = look(lock);
+    lki_session *session = look(lock);
     unsigned count = 0;
-    if (!client)
+    if (!session)
         return 0;
-    if (!client->closing)
+    if (!session->closing)
         count = mode == LK_WRITE ? lock->writes : lock->reads;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return count;
 }
 

@@ -122,8 +122,3 @@ lk_status lki_settings_suit(const lki_settings *settings, const char *url, lki_e
                                  options[i].name);
     return LK_OK;
 }
-
-lki_tls_files lki_settings_tls(const lki_settings *settings) {
-    return (lki_tls_files){settings->tls_ca, settings->tls_cert, settings->tls_key,
-                           settings->tls_server_name};
-}

@@ -1,20 +1,9 @@
-/* The options of a client, checked, copied and with their defaults. Never change after opening. */
+/* Checks and copies the options of a client, and fills in the defaults. */
 #ifndef LKI_SETTINGS_H
 #define LKI_SETTINGS_H
 
 #include "base/error.h"
-#include "net/transport.h"
-
-typedef struct {
-    char *prefix;
-    char *who;             /* SPEC 10.1: "<pid> <host> <app>" */
-    char *connection_name; /* for CLIENT LIST */
-    char *tls_ca, *tls_cert, *tls_key, *tls_server_name;
-    int64_t connect_timeout_ms, command_timeout_ms;
-    bool dispatch;
-    lk_log_fn *log;
-    void *log_arg;
-} lki_settings;
+#include "session/settings.h"
 
 #define LKI_TIMEOUT_MOST_MS INT64_C(86400000)
 #define LKI_PREFIX_DEFAULT "lk"
@@ -28,6 +17,5 @@ void lki_settings_clear(lki_settings *);
 
 /* LK_INVALID: they ask for TLS, and the URL does without; the sentence names the option. */
 lk_status lki_settings_suit(const lki_settings *, const char *url, lki_error *);
-lki_tls_files lki_settings_tls(const lki_settings *);
 
 #endif

@@ -207,9 +207,9 @@ void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
     } else if (!is_settled) {
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
-            lki_client_saw(op->lock->client, answer.server_us);
+            lki_locks_saw(op->lock->locks, answer.server_us);
         cancel_answered(op, &answer);
-        op->lock->client->settled += op->state == LKI_OVER;
+        op->lock->locks->settled += op->state == LKI_OVER;
     }
     lki_operation_release(op);
 }

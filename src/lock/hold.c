@@ -36,7 +36,7 @@ static void extend(lk_lock *lock, int64_t from_us, int64_t ms) {
 static void compare_policy(lk_lock *lock, unsigned flags) {
     lk_policy policy = lki_flags_policy(flags);
     if (policy != lock->policy)
-        lki_log(lock->client, LK_LOG_INFO, "lock \"%s\": asked for %s, served under its %s",
+        lki_log(lock->session, LK_LOG_INFO, "lock \"%s\": asked for %s, served under its %s",
                 lock->name, lki_policy_text(lock->policy), lki_policy_text(policy));
 }
 
@@ -57,7 +57,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
-    lki_client_saw(lock->client, answer->fence);
+    lki_locks_saw(lock->locks, answer->fence);
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
     lock->unclaimed = is_new ? !claimed : lock->unclaimed && !claimed;
@@ -109,22 +109,22 @@ void lki_hold_turned(lk_lock *lock) {
 
 static void tell_loss(lki_callback *callback) {
     lk_lock *lock = (lk_lock *)(void *)((char *)callback - offsetof(struct lk_lock, lost_callback));
-    lk_client *client = lock->client;
-    pthread_mutex_lock(&client->monitor);
+    lki_session *session = lock->session;
+    pthread_mutex_lock(&session->monitor);
     while (lock->losses && lock->on_lost) {
         lk_lost_fn *on_lost = lock->on_lost;
         lock->losses--;
-        pthread_mutex_unlock(&client->monitor);
+        pthread_mutex_unlock(&session->monitor);
         lki_fail(LK_LOST, "lock \"%s\" on %s: the hold was lost", lock->name,
-                 client->topology->shown);
+                 session->topology->shown);
         on_lost(lock, lock->on_lost_arg);
-        pthread_mutex_lock(&client->monitor);
+        pthread_mutex_lock(&session->monitor);
     }
     lock->losses = 0;
     lock->callbacks--;
-    pthread_cond_broadcast(&client->ended);
+    pthread_cond_broadcast(&session->ended);
     lki_lock_release(lock);
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
 }
 
 /* What is asked for beside a hold is more of it. It may yet be granted: then it is undone. */
@@ -140,13 +140,13 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         return;
     lock->lost = true;
     end_hold(lock);
-    lki_log(lock->client, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
+    lki_log(lock->session, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
     if (lock->on_lost && lock->losses++ == 0 && !lock->lost_callback.queued) {
         lock->lost_callback.run = tell_loss;
         lock->lost_callback.about = lock;
         lock->callbacks++;
         lki_lock_retain(lock);
-        lki_callbacks_add(&lock->client->callbacks, &lock->lost_callback);
+        lki_callbacks_add(&lock->session->callbacks, &lock->lost_callback);
     }
     bool was_advancing = lock->advancing;
     lock->advancing = true; /* what may begin now begins after all that is to be told and dropped */

@@ -45,7 +45,7 @@ static void free_memory(lk_lock *lock) {
     lki_free(lock);
 }
 
-static lk_lock *make(lk_client *client, const char *name, const lk_lock_options *options) {
+static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *options) {
     size_t length = strlen(name);
     lk_lock *lock = lki_new(sizeof *lock + length + 1);
     if (!lock)
@@ -56,8 +56,9 @@ static lk_lock *make(lk_client *client, const char *name, const lk_lock_options 
         free_memory(lock);
         return NULL;
     }
-    lock->client = client;
-    lock->server = lki_client_server(client, name);
+    lock->locks = locks;
+    lock->session = locks->session;
+    lock->server = lki_session_server(locks->session, name);
     lock->references = 1;
     lock->manual_renew = options->manual_renew;
     lock->policy = options->policy;
@@ -67,29 +68,29 @@ static lk_lock *make(lk_client *client, const char *name, const lk_lock_options 
     lock->on_lost = options->on_lost;
     lock->on_lost_arg = options->on_lost_arg;
     lock->renew_us = LKI_NEVER;
-    lock->number = ++client->last_number;
-    snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, client->id, lock->number);
+    lock->number = ++locks->last_number;
+    snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, locks->session->id, lock->number);
     return lock;
 }
 
-lk_status lki_lock_new(lk_client *client, const char *name, const lk_lock_options *given,
+lk_status lki_lock_new(lki_locks *locks, const char *name, const lk_lock_options *given,
                        lk_lock **out, lki_error *error) {
     static const lk_lock_options defaults;
     const lk_lock_options *options = given ? given : &defaults;
     lk_status status = check(name, options, error);
     if (status == LK_OK && options->on_lost)
-        status = lki_callbacks_start(&client->callbacks, error);
+        status = lki_callbacks_start(&locks->session->callbacks, error);
     if (status != LK_OK)
         return status;
-    lk_lock *lock = make(client, name, options);
+    lk_lock *lock = make(locks, name, options);
     if (!lock)
         return lki_error_no_memory(error);
-    if (!lki_timers_reserve(&client->timers, client->locks.count + 1) ||
-        !lki_table_add(&client->locks, lock)) {
+    if (!lki_timers_reserve(&locks->timers, locks->table.count + 1) ||
+        !lki_table_add(&locks->table, lock)) {
         free_memory(lock);
         return lki_error_no_memory(error);
     }
-    lki_client_retain(client);
+    lki_session_retain(locks->session);
     if (lock->on_lost)
         lki_server_want_messages_soon(lock->server); /* to hear of a hold that is forced */
     *out = lock;
@@ -103,13 +104,13 @@ void lki_lock_retain(lk_lock *lock) {
 }
 
 void lki_lock_release(lk_lock *lock) {
-    lk_client *client = lock->client;
+    lki_locks *locks = lock->locks;
     if (--lock->references > 0)
         return;
-    lki_timers_set(&client->timers, &lock->timer, LKI_NEVER);
-    lki_table_remove(&client->locks, lock);
+    lki_timers_set(&locks->timers, &lock->timer, LKI_NEVER);
+    lki_table_remove(&locks->table, lock);
     free_memory(lock);
-    client->references--; /* whoever calls has another, and looks at what is left */
+    locks->session->references--; /* whoever calls has another, and looks at what is left */
 }
 
 static void leave_all(lk_lock *lock) {
@@ -159,6 +160,21 @@ void lki_lock_shut(lk_lock *lock) {
     lki_lock_release(lock);
 }
 
+void lki_lock_end(lk_lock *lock) {
+    lock->advancing = true; /* nothing begins any more */
+    while (lock->asked || lock->waiting || lock->pending) {
+        lki_operation *op = lock->asked     ? lock->asked
+                            : lock->waiting ? lock->waiting
+                                            : lock->pending;
+        lki_operation_report(op, LK_CANCELED, NULL);
+        lki_operation_over(op);
+    }
+    if (lock->lingers) {
+        lock->lingers = false;
+        lki_lock_release(lock);
+    }
+}
+
 static bool is_to_be_told(const lki_operation *op) {
     return op && op->done && !op->reported;
 }
@@ -172,17 +188,17 @@ static bool has_callbacks(const lk_lock *lock) {
 }
 
 void lki_lock_free(lk_lock *lock) {
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lock->freed = true;
     lock->on_lost = NULL;
-    if (!client->closed) {
+    if (!session->closed) {
         lki_lock_shut(lock);
         lki_server_push(lock->server);
     }
-    while (has_callbacks(lock) && !lki_callbacks_inside(&client->callbacks))
-        if (!lki_callbacks_run_about(&client->callbacks, lock))
-            pthread_cond_wait(&client->ended, &client->monitor);
-    if (!client->closed && lki_lock_holds(lock))
+    while (has_callbacks(lock) && !lki_callbacks_inside(&session->callbacks))
+        if (!lki_callbacks_run_about(&session->callbacks, lock))
+            pthread_cond_wait(&session->ended, &session->monitor);
+    if (!session->closed && lki_lock_holds(lock))
         lock->lingers = true;
     else
         lki_lock_release(lock);
@@ -191,7 +207,7 @@ void lki_lock_free(lk_lock *lock) {
 /* ------------------------------------------------------------------------------ what begins */
 
 lki_place lki_lock_place(const lk_lock *lock) {
-    return (lki_place){lock->client->settings.prefix, lock->name};
+    return (lki_place){lock->session->settings.prefix, lock->name};
 }
 
 bool lki_lock_holds(const lk_lock *lock) {
@@ -203,7 +219,7 @@ bool lki_lock_holds(const lk_lock *lock) {
  * have reached it whose answer was lost.
  */
 static int64_t runs_out_us(const lk_lock *lock) {
-    bool is_used = !lock->freed && !lock->client->closing;
+    bool is_used = !lock->freed && !lock->session->closing;
     return is_used ? lock->deadline_us : lki_after_ms(lock->deadline_us, lock->lease_ms);
 }
 
@@ -344,7 +360,7 @@ static bool ask_for_waiting(lk_lock *lock) {
 
 /* Nobody uses the handle any more. */
 static bool is_to_be_given_back(const lk_lock *lock) {
-    return (lock->freed || lock->client->closing) && lki_lock_holds(lock) && !lock->asked &&
+    return (lock->freed || lock->session->closing) && lki_lock_holds(lock) && !lock->asked &&
            lki_link_is_up(&lock->server->commands.link);
 }
 
@@ -431,8 +447,8 @@ void lki_lock_plan(lk_lock *lock) {
     for (const lki_operation *op = lock->pending; op; op = op->next)
         due_us = earlier(due_us, lock->lost && may_begin(lock, op) ? lki_now_us()
                                                                    : operation_due_us(lock, op));
-    lki_timers_set(&lock->client->timers, &lock->timer, due_us);
-    lki_keeper_timer_set(lock->client, due_us);
+    lki_timers_set(&lock->locks->timers, &lock->timer, due_us);
+    lki_keeper_due(lock->session, due_us);
 }
 
 bool lki_lock_renewal_is_due(const lk_lock *lock, int64_t by_us) {
@@ -463,7 +479,7 @@ bool lki_lock_due(lk_lock *lock, int64_t now_us) {
         operation_due(lock, op, now_us);
         op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
     }
-    if (lock->freed || lock->client->closing || lock->lost)
+    if (lock->freed || lock->session->closing || lock->lost)
         lki_lock_advance(lock);
     bool renew = lki_lock_renewal_is_due(lock, now_us) && lock->references > 1;
     lki_lock_plan(lock);

@@ -1,12 +1,13 @@
 /*
  * One handle: what it holds, what it waits for, what it lost. See README.md beside this file for
- * how the parts go together. Everything with the client's monitor held, unless said otherwise.
+ * how the parts go together. Everything with the monitor held, unless said otherwise.
  */
 #ifndef LKI_LOCK_H
 #define LKI_LOCK_H
 
-#include "client/client.h"
+#include "lock/locks.h"
 #include "lock/order.h"
+#include "lock/timers.h"
 
 typedef struct lki_operation lki_operation;
 
@@ -16,7 +17,8 @@ typedef struct lki_operation lki_operation;
  * (`waiting`); what cannot begin yet stands in `pending` (SPEC 9).
  */
 struct lk_lock {
-    lk_client *client;
+    lki_locks *locks;
+    lki_session *session;
     lki_server *server;
     unsigned references; /* the user's, and each operation's and renewal's in progress */
     bool freed;          /* by its user */
@@ -61,14 +63,16 @@ struct lk_lock {
     char name[];
 };
 
-lk_status lki_lock_new(lk_client *, const char *name, const lk_lock_options *, lk_lock **out,
+lk_status lki_lock_new(lki_locks *, const char *name, const lk_lock_options *, lk_lock **out,
                        lki_error *);
 void lki_lock_free(lk_lock *);   /* the user's, see latchkey.h; lets go of the monitor */
 void lki_lock_cancel(lk_lock *); /* what waits ends with LK_CANCELED, unless granted meanwhile */
 void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to all, and begins to give everything back */
 
+void lki_lock_end(lk_lock *); /* the client is closed: every operation ends with LK_CANCELED */
+
 void lki_lock_retain(lk_lock *);
-void lki_lock_release(lk_lock *); /* may free it; the client stays */
+void lki_lock_release(lk_lock *); /* may free it; the session stays */
 
 lki_place lki_lock_place(const lk_lock *);
 bool lki_lock_holds(const lk_lock *); /* something, and it is not lost */
@@ -83,11 +87,7 @@ void lki_lock_plan(lk_lock *);
 bool lki_lock_due(lk_lock *, int64_t now_us);
 bool lki_lock_renewal_is_due(const lk_lock *, int64_t by_us);
 
-/* Of all handles at a server: it can be reached again, or not any more, or is subscribed to. */
-void lki_locks_up(lki_server *);
-void lki_locks_down(lki_server *);
-void lki_locks_subscribed(lki_server *);
-void lki_locks_refresh_waiters(lki_server *); /* now: a grant may have been published unheard */
-void lki_locks_refused(lki_server *, const lki_error *); /* the subscription is, for good */
+/* A message came for the handles of this client. */
+void lki_locks_heard(lki_locks *, const char *text, size_t length);
 
 #endif

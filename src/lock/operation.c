@@ -60,15 +60,11 @@ static bool is_arrow(lki_state from, lki_state to) {
 void lki_operation_set(lki_operation *op, lki_state state) {
     assert(is_arrow(op->state, state));
     (void)is_arrow;
-    lki_server *server = op->lock->server;
-    bool waited = op->state == LKI_WAITING, waits = state == LKI_WAITING;
-    server->async_waiting -= is_waited_for_by_nobody(op);
+    int all = (state == LKI_WAITING) - (op->state == LKI_WAITING);
+    int async = -is_waited_for_by_nobody(op);
     op->state = state;
-    server->async_waiting += is_waited_for_by_nobody(op);
-    server->waiting += (size_t)waits;
-    server->waiting -= (size_t)waited;
-    if (waits && server->waiting == 1)
-        lki_server_begins_to_wait(server);
+    async += is_waited_for_by_nobody(op);
+    lki_server_count_waiters(op->lock->server, all, async);
     if (op->caller) {
         op->caller->recheck = true;
         lki_caller_notify(op->caller);
@@ -118,15 +114,15 @@ void lki_operation_over(lki_operation *op) {
     if (lock->waiting == op)
         lock->waiting = NULL;
     lki_operation_set(op, LKI_OVER);
-    lock->client->operations--;
-    if (lock->client->closing)
-        pthread_cond_broadcast(&lock->client->ended);
+    lock->locks->operations--;
+    if (lock->session->closing)
+        pthread_cond_broadcast(&lock->session->ended);
     lki_lock_advance(lock);
     lki_operation_release(op);
 }
 
 static int64_t timeout_after(const lki_operation *op, int64_t since_us) {
-    return lki_after_ms(since_us, op->lock->client->settings.command_timeout_ms);
+    return lki_after_ms(since_us, op->lock->session->settings.command_timeout_ms);
 }
 
 /* As latchkey.h says for each call: command_timeout_ms, beyond the wait that was asked for. */
@@ -139,7 +135,7 @@ void lki_operation_begin(lki_operation *op) {
     lk_lock *lock = op->lock;
     put_into_list(op);
     lki_operation_retain(op);
-    lock->client->operations++;
+    lock->locks->operations++;
     op->silent_since_us = lki_now_us();
     op->bound_us = bound_of(op, op->silent_since_us);
     lki_lock_advance(lock);
@@ -151,19 +147,19 @@ static void call_back(lki_callback *callback) {
     lki_operation *op =
         (lki_operation *)(void *)((char *)callback - offsetof(lki_operation, callback));
     lk_lock *lock = op->lock;
-    lk_client *client = lock->client;
+    lki_session *session = lock->session;
     lki_fail_with(&op->result);
     op->done(lock, op->result.status, op->done_arg);
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&session->monitor);
     lock->callbacks--;
-    pthread_cond_broadcast(&client->ended);
+    pthread_cond_broadcast(&session->ended);
     lki_operation_release(op);
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
 }
 
 static void explain(lki_operation *op, lk_status status, const char *text) {
     lki_error_set(&op->result, status, "lock \"%s\" on %s: %s", op->lock->name,
-                  op->lock->client->topology->shown, text);
+                  op->lock->session->topology->shown, text);
 }
 
 void lki_operation_report(lki_operation *op, lk_status status, const char *format, ...) {
@@ -179,7 +175,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         va_end(arguments);
         explain(op, status, format ? text : lk_status_text(status));
     }
-    op->lock->server->async_waiting -= is_waited_for_by_nobody(op);
+    lki_server_count_waiters(op->lock->server, 0, -is_waited_for_by_nobody(op));
     op->reported = true;
     if (op->caller) {
         op->caller->done = true;
@@ -190,7 +186,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         op->callback.about = op->lock;
         op->lock->callbacks++;
         lki_operation_retain(op);
-        lki_callbacks_add(&op->lock->client->callbacks, &op->callback);
+        lki_callbacks_add(&op->lock->session->callbacks, &op->callback);
     }
 }
 
@@ -311,7 +307,7 @@ static void report_silence(lki_operation *op, lk_status status) {
         lki_operation_report(op, status, "%s", refusal);
     else if (lki_link_is_up(&line->link))
         lki_operation_report(op, status, "the server did not answer within %lld ms",
-                             (long long)op->lock->client->settings.command_timeout_ms);
+                             (long long)op->lock->session->settings.command_timeout_ms);
     else
         lki_operation_report(op, status, "the server has been away for too long (%s)",
                              line->why.text);
@@ -355,7 +351,7 @@ static lki_link *link_to_wait_at(const lki_operation *op) {
 }
 
 lk_status lki_operation_await(lki_operation *op) {
-    lk_client *client = op->lock->client;
+    lki_session *session = op->lock->session;
     lki_caller caller;
     lki_caller_init(&caller);
     op->caller = &caller;
@@ -373,7 +369,7 @@ lk_status lki_operation_await(lki_operation *op) {
         else if (link && lki_link_is_up(link))
             lki_link_wait(link, &caller, due_us);
         else
-            lki_caller_sleep(&caller, &client->monitor, due_us);
+            lki_caller_sleep(&caller, &session->monitor, due_us);
     }
     lki_caller_clear(&caller);
     return op->result.status;

@@ -84,7 +84,7 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     lk_status status = LK_OK;
     if (op->kind == LKI_DO_UNDO) {
         /* Of many counts that a handle gives back at its end, none is there if one is not. */
-        bool is_unused = lock->freed || lock->client->closing;
+        bool is_unused = lock->freed || lock->session->closing;
         if (is_unused && answer->word == LKI_ANSWER_NOT_HELD && op->fence >= lock->first_fence &&
             op->fence <= lock->fence)
             lki_hold_lose(lock, "the server says that it is not held any more");

@@ -106,9 +106,9 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
 }
 
 static void log_refusal(const batch *b, const char *text, const char *what_next) {
-    lk_client *client = b->server->client;
-    lki_log(client, LK_LOG_WARNING, "%s: renewal of %zu refused: %s; %s%s", client->topology->shown,
-            b->count, text, lki_fault_read(text).advice, what_next);
+    lki_session *session = b->server->session;
+    lki_log(session, LK_LOG_WARNING, "%s: renewal of %zu refused: %s; %s%s",
+            session->topology->shown, b->count, text, lki_fault_read(text).advice, what_next);
 }
 
 static void mark(const entry *e, bool on_way) {
@@ -179,7 +179,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
-        lki_client_saw(b->server->client, whole.server_us);
+        lki_locks_saw(b->entries[0].lock->locks, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
         read_refusal(b, &whole);
     for (size_t i = 0; i < b->count; i++) {
@@ -232,7 +232,7 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
         lki_free(b);
         return false;
     }
-    server->commands.urgent = true;
+    lki_server_hurry(server);
     for (size_t i = 0; i < count; i++) {
         mark(&entries[i], true);
         lki_lock_retain(entries[i].lock);

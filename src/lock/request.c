@@ -27,10 +27,10 @@ static void encode_acquire(lki_operation *op, lki_bytes *out, bool text) {
                                .wait = op->wait && lki_server_is_subscribed(lock->server),
                                .lease_ms = op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
                                .policy = lock->policy,
-                               .floor = lock->client->floor,
+                               .floor = lock->locks->floor,
                                .owner = lock->given_owner ? lock->given_owner : "",
                                .group = lock->group ? lock->group : "",
-                               .who = lock->client->settings.who};
+                               .who = lock->session->settings.who};
     lki_command_acquire(out, lki_lock_place(lock), text, &words);
 }
 
@@ -206,9 +206,9 @@ static void answered(lki_request *request, const redisReply *reply) {
             lki_operation_report(op, LK_INTERNAL, "the server's answer makes no sense");
             lki_operation_over(op);
         } else {
-            lki_client_saw(op->lock->client, answer.server_us);
+            lki_locks_saw(op->lock->locks, answer.server_us);
             dispatch(op, &answer, reply);
-            op->lock->client->settled += op->state == LKI_OVER;
+            op->lock->locks->settled += op->state == LKI_OVER;
         }
     }
     lki_operation_release(op);

@@ -1,10 +1,10 @@
 /* See topology.h. */
 #include "topology/topology.h"
 
-#include "lki_topologies.h"
-
 #include <string.h>
 #include <strings.h>
+
+static const lki_topology_kind *const kinds[] = {&lki_topology_single, &lki_topology_embedded};
 
 /* Drawn up, not built yet: whoever writes one should learn that it is not their typing. */
 static const char *const planned[] = {"redis+sentinel",   "rediss+sentinel", "valkey+sentinel",
@@ -16,10 +16,10 @@ static bool is_scheme(const char *url, size_t length, const char *scheme) {
 }
 
 static const lki_topology_kind *find(const char *url, size_t length) {
-    for (size_t i = 0; i < sizeof lki_topologies / sizeof *lki_topologies; i++)
-        for (const char *const *scheme = lki_topologies[i]->schemes; *scheme; scheme++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (const char *const *scheme = kinds[i]->schemes; *scheme; scheme++)
             if (is_scheme(url, length, *scheme))
-                return lki_topologies[i];
+                return kinds[i];
     return NULL;
 }
 

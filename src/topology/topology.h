@@ -1,7 +1,4 @@
-/*
- * Which server has a lock, and where that server is now. One file a topology: each defines an
- * `lki_topology_kind` called lki_topology_<file>, and the build gathers them into the list.
- */
+/* Which server has a lock, and where that server is now. Each topology has a file of its own. */
 #ifndef LKI_TOPOLOGY_H
 #define LKI_TOPOLOGY_H
 
@@ -32,6 +29,8 @@ typedef struct {
     const char *const *schemes; /* what stands before the first colon of a URL; ended by NULL */
     lk_status (*open)(const char *url, const char *password, lki_topology **out, lki_error *);
 } lki_topology_kind;
+
+extern const lki_topology_kind lki_topology_single, lki_topology_embedded;
 
 /* Finds the topology by the URL's scheme, and opens it; connects to nobody. */
 lk_status lki_topology_open(const char *url, const char *password, lki_topology **out, lki_error *);

@@ -1,5 +1,5 @@
 /* See message.h. */
-#include "wake/message.h"
+#include "engine/message.h"
 
 #include <string.h>
 

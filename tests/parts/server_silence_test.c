@@ -19,13 +19,13 @@ static lk_lock *lock;
 static call asking;
 
 static lki_link *commands(void) {
-    return &client->servers[0].commands.link;
+    return &client->session.servers[0].commands.link;
 }
 
 static bool is_read_by_caller(void) {
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&client->session.monitor);
     bool is = lki_link_has_requests(commands()) && commands()->channel->driver;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&client->session.monitor);
     return is;
 }
 
@@ -37,13 +37,13 @@ static int ask_silent_server(void **state) {
     kill(test_server_pid(server), SIGSTOP);
     begin_call(&asking, lk_trywrlock, lock);
     eventually(is_read_by_caller());
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&client->session.monitor);
     return 0;
 }
 
 static int end_silence(void **state) {
     (void)state;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&client->session.monitor);
     kill(test_server_pid(server), SIGCONT);
     assert_call(&asking, LK_OK);
     lk_lock_free(lock);
@@ -53,7 +53,7 @@ static int end_silence(void **state) {
 
 /* Whether the connection is there after the keeper has looked at it at that time. */
 static bool is_kept_at(int64_t now_us) {
-    lki_server_tend(&client->servers[0], now_us);
+    lki_server_tend(&client->session.servers[0], now_us);
     return lki_link_is_up(commands());
 }
 

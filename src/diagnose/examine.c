@@ -3,12 +3,12 @@
  * times; and what the user may do. It is not greeted as by a client, which ends with the first
  * thing that is wrong.
  */
-#include "client/examine.h"
+#include "diagnose/examine.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "client/rights.h"
 #include "client/settings.h"
+#include "diagnose/rights.h"
 #include "net/fault.h"
 #include "net/greet.h"
 #include "net/info.h"

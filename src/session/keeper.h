@@ -1,5 +1,5 @@
 /*
- * The client's background thread: renews, notices what ran out, connects again, and reads when no
+ * The background thread of a session: renews, notices what ran out, connects again, and reads when no
  * caller does. It is the only one that does these, and it never runs user code.
  */
 #ifndef LKI_KEEPER_H
@@ -9,6 +9,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
+
+typedef struct lki_session lki_session;
 
 typedef struct {
     pthread_t thread;
@@ -22,13 +24,15 @@ typedef struct {
 
 /* With the monitor. */
 void lki_keeper_init(lki_keeper *);
-lk_status lki_keeper_start(lk_client *, lki_error *);
-void lki_keeper_kick(lk_client *);                      /* look now */
-void lki_keeper_wake_by(lk_client *, int64_t due_us);   /* look then, if not before */
-void lki_keeper_timer_set(lk_client *, int64_t due_us); /* the same, for what is in the timers */
+lk_status lki_keeper_start(lki_session *, lki_error *);
+void lki_keeper_kick(lki_session *);                    /* look now */
+void lki_keeper_wake_by(lki_session *, int64_t due_us); /* look then, if not before */
+
+/* The same, for an instant that lki_session_events.next_due_us() knows. */
+void lki_keeper_due(lki_session *, int64_t due_us);
 
 /* Without the monitor: ends the thread; its descriptors are closed with lki_keeper_free. */
-void lki_keeper_stop(lk_client *);
+void lki_keeper_stop(lki_session *);
 void lki_keeper_free(lki_keeper *);
 
 #endif

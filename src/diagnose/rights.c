@@ -1,5 +1,5 @@
 /* See rights.h. */
-#include "client/rights.h"
+#include "diagnose/rights.h"
 
 #include "base/clock.h"
 #include "net/resp.h"

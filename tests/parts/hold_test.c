@@ -1,6 +1,6 @@
 /* Until when a hold is surely ours, by our clock. */
+#include "engine/message.h"
 #include "lock/hold.h"
-#include "wake/message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* See call.h. */
-#include "client/call.h"
+#include "session/call.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -24,7 +24,7 @@ void lki_call_free(lki_call *call) {
 static void finish(lki_call *call, lk_status status, const char *text) {
     if (status != LK_OK)
         lki_error_set(&call->error, status, "%s on %s: %s", call->what,
-                      call->server->client->topology->shown, text);
+                      call->server->session->topology->shown, text);
     call->error.status = status;
     call->is_over = true;
 }
@@ -94,24 +94,24 @@ static void give_up(lki_call *call) {
 
 static void await(lki_call *call, int64_t give_up_us) {
     lki_link *link = &call->server->commands.link;
-    lk_client *client = call->server->client;
+    lki_session *session = call->server->session;
     call->caller.done = false;
     if (call->asked) {
-        lki_keeper_wake_by(client, give_up_us); /* it ends a connection that is silent */
+        lki_keeper_wake_by(session, give_up_us); /* it ends a connection that is silent */
         lki_link_wait(link, &call->caller, give_up_us);
     } else {
-        lki_caller_sleep(&call->caller, &client->monitor,
+        lki_caller_sleep(&call->caller, &session->monitor,
                          earlier(give_up_us, lki_after_ms(lki_now_us(), RETRY_MS)));
     }
 }
 
 lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
-    lk_client *client = server->client;
-    int64_t give_up_us = lki_after_ms(lki_now_us(), client->settings.command_timeout_ms);
+    lki_session *session = server->session;
+    int64_t give_up_us = lki_after_ms(lki_now_us(), session->settings.command_timeout_ms);
     bool excused = false;
     call->server = server;
     lki_caller_init(&call->caller);
-    client->calls++;
+    session->calls++;
     while (!call->is_over) {
         int64_t now_us = lki_now_us();
         /* After SIGSTOP the reply may already be in the socket. */
@@ -119,7 +119,7 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
             excused = true;
             give_up_us = now_us + LKI_GRACE_US;
         }
-        if (client->closing && !call->asked)
+        if (session->closing && !call->asked)
             finish(call, LK_CANCELED, lk_status_text(LK_CANCELED));
         else if (now_us >= give_up_us)
             give_up(call);
@@ -128,8 +128,8 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
         if (!call->is_over)
             await(call, give_up_us);
     }
-    client->calls--;
-    pthread_cond_broadcast(&client->ended);
+    session->calls--;
+    pthread_cond_broadcast(&session->ended);
     lki_caller_clear(&call->caller);
     if (call->error.status != LK_OK)
         *error = call->error;

@@ -1,5 +1,5 @@
 /*
- * One server of a client: a line for commands and a line for messages.
+ * One server of a session: a line for commands and a line for messages.
  * A line is a link that is connected again whenever it breaks, by a thread that lives as long as
  * the attempt, because looking up a name blocks and nothing else may wait for that.
  *
@@ -12,6 +12,7 @@
 #include "net/greet.h"
 #include "net/link.h"
 
+typedef struct lki_session lki_session;
 typedef struct lki_server lki_server;
 
 typedef struct {
@@ -21,7 +22,7 @@ typedef struct {
     bool dialing; /* the thread below is at it */
     bool to_join;
     pthread_t dialer;
-    _Atomic int dialing_fd; /* see client/dial.h; needs no monitor */
+    _Atomic int dialing_fd; /* see session/dial.h; needs no monitor */
     int64_t next_dial_us;
     unsigned failures; /* in a row: attempts, and connections that ended at once */
     bool unreachable;  /* the last attempt failed */
@@ -39,7 +40,7 @@ typedef struct {
 } lki_line;
 
 struct lki_server {
-    lk_client *client;
+    lki_session *session;
     size_t index;
     lki_line commands, messages;
     bool script_missing[LKI_SCRIPTS]; /* the next of these goes with its text */
@@ -47,7 +48,7 @@ struct lki_server {
     size_t async_waiting;             /* those of them that no caller waits for */
 };
 
-lk_status lki_server_init(lki_server *, lk_client *, size_t index, lki_error *);
+lk_status lki_server_init(lki_server *, lki_session *, size_t index, lki_error *);
 void lki_server_free(lki_server *); /* both lines must be down, and their dialers joined */
 
 /* Connects the commands line for the first time; lets go of nothing, call it without monitor. */
@@ -67,8 +68,11 @@ void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);
 bool lki_server_is_subscribed(const lki_server *);
 
-/* The first operation waits in a queue of the server: from now on messages matter. */
-void lki_server_begins_to_wait(lki_server *);
+/*
+ * Operations join or leave the queues of the server: so many more, or fewer; and so many of them
+ * that no caller waits for. While some wait, the session makes sure that messages come.
+ */
+void lki_server_count_waiters(lki_server *, int all, int async);
 
 /*
  * Messages that come now were published after this instant of our clock. It is when the last
@@ -82,6 +86,8 @@ int64_t lki_server_published_us(const lki_server *);
  * monitor.
  */
 void lki_server_push(lki_server *);
+
+void lki_server_hurry(lki_server *); /* the keeper reads the answers at once */
 
 /* Whether to send the text of a script this time; clears the mark. */
 bool lki_server_lacks(lki_server *, lki_script_id);

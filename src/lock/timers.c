@@ -1,5 +1,5 @@
 /* See timers.h. */
-#include "client/timers.h"
+#include "lock/timers.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

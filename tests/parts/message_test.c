@@ -1,5 +1,5 @@
 /* Messages of the scripts, line by line: what is read, and what is passed over. */
-#include "wake/message.h"
+#include "engine/message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -80,8 +80,7 @@ static size_t find_last(const model *self, lk_mode mode) {
 }
 
 static void model_remove(model *self, size_t at) {
-    memmove(&self->modes[at], &self->modes[at + 1],
-            (self->count - at - 1) * sizeof *self->modes);
+    memmove(&self->modes[at], &self->modes[at + 1], (self->count - at - 1) * sizeof *self->modes);
     self->count--;
 }
 

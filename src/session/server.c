@@ -1,13 +1,11 @@
 /* See server.h. */
-#include "client/server.h"
+#include "session/server.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "client/client.h"
-#include "client/dial.h"
-#include "lock/lock.h"
 #include "net/resp.h"
-#include "wake/wake.h"
+#include "session/dial.h"
+#include "session/session.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -47,18 +45,19 @@ static void back_off(lki_line *line) {
 static void line_broken(void *context, const lki_error *error) {
     lki_line *line = context;
     lki_server *server = line->server;
+    lki_session *session = server->session;
     int64_t now_us = lki_now_us();
     line->down_since_us = now_us;
     line->why = *error;
     if (now_us - line->up_since_us >= SHORT_LIVED_US)
         line->failures = 0;
     back_off(line);
-    if (!server->client->closing)
-        lki_log(server->client, LK_LOG_WARNING, "connection lost: %s", error->text);
+    if (!session->closing)
+        lki_log(session, LK_LOG_WARNING, "connection lost: %s", error->text);
     if (!is_messages(line))
-        lki_locks_down(server);
-    pthread_cond_broadcast(&server->client->ended);
-    lki_keeper_kick(server->client);
+        session->events->disconnected(session->context, server);
+    pthread_cond_broadcast(&session->ended);
+    lki_keeper_kick(session);
 }
 
 /* Somebody will come by and read, most likely; if not, the keeper does, a little later. */
@@ -66,29 +65,32 @@ static void line_unread(void *context) {
     lki_line *line = context;
     lki_server *server = line->server;
     if (line->urgent || (is_messages(line) && server->async_waiting))
-        lki_keeper_kick(server->client);
+        lki_keeper_kick(server->session);
     else
-        lki_keeper_wake_by(server->client, line->link.unread_since_us + 2 * PATIENCE_US);
+        lki_keeper_wake_by(server->session, line->link.unread_since_us + 2 * PATIENCE_US);
 }
 
 static void line_relieve(void *context) {
     lki_line *line = context;
-    lki_keeper_kick(line->server->client);
+    lki_keeper_kick(line->server->session);
 }
 
 /* While it is awake it finds out by itself; it may be the one who wrote. */
 static void line_full(void *context) {
     lki_line *line = context;
-    if (line->server->client->keeper.asleep)
-        lki_keeper_kick(line->server->client);
+    if (line->server->session->keeper.asleep)
+        lki_keeper_kick(line->server->session);
 }
 
 static void line_push(void *context, const redisReply *reply) {
     const lki_line *line = context;
-    lki_wake(line->server, reply);
+    const lki_session *session = line->server->session;
+    const redisReply *text = reply->element[2];
+    if (text->type == REDIS_REPLY_STRING)
+        session->events->message(session->context, line->server, text->str, text->len);
     if (lki_link_has_output(&line->server->commands.link)) {
         line->server->commands.urgent = true; /* something is taken back, or canceled */
-        lki_keeper_kick(line->server->client);
+        lki_keeper_kick(line->server->session);
     }
 }
 
@@ -101,11 +103,12 @@ static lk_status line_init(lki_line *line, lki_server *server, bool messages, lk
                               .context = line};
     *line = (lki_line){
         .server = server, .wanted = !messages, .dialing_fd = -1, .down_since_us = lki_now_us()};
-    return lki_link_init(&line->link, &server->client->monitor, events, error);
+    return lki_link_init(&line->link, &server->session->monitor, events, error);
 }
 
-lk_status lki_server_init(lki_server *server, lk_client *client, size_t index, lki_error *error) {
-    *server = (lki_server){.client = client, .index = index};
+lk_status lki_server_init(lki_server *server, lki_session *session, size_t index,
+                          lki_error *error) {
+    *server = (lki_server){.session = session, .index = index};
     server->messages.link.kick = -1;
     lk_status status = line_init(&server->commands, server, false, error);
     return status == LK_OK ? line_init(&server->messages, server, true, error) : status;
@@ -148,48 +151,50 @@ static lk_status line_up(lki_line *line, const lki_dialed *dialed, int64_t diale
 /* ------------------------------------------------------------------------------ dialing */
 
 static void put_off(lki_line *line, const lki_error *error) {
+    lki_session *session = line->server->session;
     line->why = *error;
     if (!line->unreachable)
-        lki_log(line->server->client, LK_LOG_WARNING, "cannot connect: %s", error->text);
+        lki_log(session, LK_LOG_WARNING, "cannot connect: %s", error->text);
     line->unreachable = true;
     if (!line->failures)
         line->failures = 1;
     back_off(line);
     bool for_good = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
     if (is_messages(line) && for_good)
-        lki_locks_refused(line->server, error);
+        session->events->refused(session->context, line->server, error);
 }
 
 static void log_up(const lki_line *line) {
-    lk_client *client = line->server->client;
-    lki_log(client, LK_LOG_INFO, "connected to %s%s", client->topology->shown,
+    lki_session *session = line->server->session;
+    lki_log(session, LK_LOG_INFO, "connected to %s%s", session->topology->shown,
             is_messages(line) ? " for messages" : "");
 }
 
 static void tell_up(lki_line *line) {
     lki_server *server = line->server;
+    lki_session *session = server->session;
     log_up(line);
     if (is_messages(line))
-        lki_locks_subscribed(server);
+        session->events->subscribed(session->context, server);
     else
-        lki_locks_up(server);
+        session->events->connected(session->context, server);
     lki_server_push(server);
 }
 
 static void *dial_line(void *context) {
     lki_line *line = context;
     lki_server *server = line->server;
-    lk_client *client = server->client;
+    lki_session *session = server->session;
     lki_dialed dialed;
     lki_error error;
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&session->monitor);
     lki_identity earlier = line->identity;
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
 
     int64_t dialed_us = lki_now_us();
-    lk_status status = lki_dial(client, server->index, is_messages(line) ? client->channel : NULL,
+    lk_status status = lki_dial(session, server->index, is_messages(line) ? session->channel : NULL,
                                 &earlier, &line->dialing_fd, &dialed, &error);
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&session->monitor);
     if (status == LK_OK && line_up(line, &dialed, dialed_us) != LK_OK) {
         lki_transport_close(dialed.transport);
         status = lki_error_no_memory(&error);
@@ -198,10 +203,10 @@ static void *dial_line(void *context) {
         tell_up(line);
     else
         put_off(line, &error);
-    pthread_cond_broadcast(&client->ended);
+    pthread_cond_broadcast(&session->ended);
     line->dialing = false; /* last: from now on the keeper may join this thread */
-    lki_keeper_kick(client);
-    pthread_mutex_unlock(&client->monitor);
+    lki_keeper_kick(session);
+    pthread_mutex_unlock(&session->monitor);
     return NULL;
 }
 
@@ -217,20 +222,20 @@ static void dial(lki_line *line) {
 }
 
 lk_status lki_server_open(lki_server *server, lki_error *error) {
-    lk_client *client = server->client;
+    lki_session *session = server->session;
     lki_dialed dialed;
     int64_t dialed_us = lki_now_us();
     lk_status status =
-        lki_dial(client, server->index, NULL, NULL, &server->commands.dialing_fd, &dialed, error);
+        lki_dial(session, server->index, NULL, NULL, &server->commands.dialing_fd, &dialed, error);
     if (status != LK_OK)
         return status;
     if (line_up(&server->commands, &dialed, dialed_us) != LK_OK) {
         lki_transport_close(dialed.transport);
         return lki_error_no_memory(error);
     }
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&session->monitor);
     log_up(&server->commands);
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&session->monitor);
     return LK_OK;
 }
 
@@ -251,7 +256,7 @@ void lki_server_dial_now(lki_server *server) {
         return;
     line->failures = 1;
     line->next_dial_us = lki_now_us();
-    lki_keeper_kick(server->client);
+    lki_keeper_kick(server->session);
 }
 
 void lki_server_want_messages(lki_server *server) {
@@ -262,7 +267,7 @@ void lki_server_want_messages(lki_server *server) {
         return;
     line->wanted = true;
     line->next_dial_us = now_us;
-    lki_keeper_kick(server->client);
+    lki_keeper_kick(server->session);
 }
 
 void lki_server_want_messages_soon(lki_server *server) {
@@ -271,7 +276,7 @@ void lki_server_want_messages_soon(lki_server *server) {
         return;
     line->wanted = true;
     line->next_dial_us = lki_after_ms(lki_now_us(), UNHURRIED_MS);
-    lki_keeper_wake_by(server->client, line->next_dial_us);
+    lki_keeper_wake_by(server->session, line->next_dial_us);
 }
 
 bool lki_server_is_subscribed(const lki_server *server) {
@@ -283,7 +288,7 @@ bool lki_server_is_subscribed(const lki_server *server) {
 /* When it will have been silent for too long. */
 static int64_t silent_us(const lki_line *line) {
     int64_t since_us = lki_link_silent_since_us(&line->link);
-    int64_t end_us = lki_after_ms(since_us, line->server->client->settings.command_timeout_ms);
+    int64_t end_us = lki_after_ms(since_us, line->server->session->settings.command_timeout_ms);
     return line->excused_us > end_us ? line->excused_us : end_us;
 }
 
@@ -298,14 +303,14 @@ static bool is_excused(lki_line *line, int64_t now_us) {
 
 /* After SIGSTOP the reply may already be in the socket: so the keeper reads before it judges. */
 static void break_if_silent(lki_line *line, int64_t now_us) {
-    lk_client *client = line->server->client;
+    lki_session *session = line->server->session;
     lki_error error;
     if (now_us >= silent_us(line) && lki_link_keeper_take(&line->link))
         lki_link_keeper_read(&line->link);
     if (now_us < silent_us(line) || is_excused(line, now_us))
         return;
     lki_error_set(&error, LK_UNAVAILABLE, "%s: the server did not answer within %lld ms",
-                  client->topology->shown, (long long)client->settings.command_timeout_ms);
+                  session->topology->shown, (long long)session->settings.command_timeout_ms);
     lki_link_break(&line->link, &error);
 }
 
@@ -349,17 +354,18 @@ static bool is_dead(const lki_line *line, int64_t now_us) {
  */
 static int64_t ask_for_messages(lki_line *line, int64_t now_us) {
     lki_server *server = line->server;
+    const lki_session *session = server->session;
     int64_t since_us = deaf_since_us(line);
     if (!server->waiting || since_us > now_us)
         return server->waiting ? since_us : LKI_NEVER;
     if (is_dead(line, now_us)) {
         lki_error error;
         lki_error_set(&error, LK_UNAVAILABLE, "%s: the connection for messages is dead",
-                      server->client->topology->shown);
+                      session->topology->shown);
         lki_link_break(&line->link, &error);
     }
     if (now_us >= line->deaf_us && lki_link_is_up(&server->commands.link)) {
-        lki_locks_refresh_waiters(server);
+        session->events->unheard(session->context, server);
         line->deaf_us =
             lki_after_ms(now_us, LATE_HEARTBEAT_MS + (int64_t)(server->waiting / WAITERS_IN_A_MS));
     }
@@ -378,11 +384,16 @@ static int64_t tend_messages(lki_line *line, int64_t now_us) {
     return is_up && !line->heartbeat_on_way ? earlier(due_us, line->heartbeat_us) : due_us;
 }
 
-void lki_server_begins_to_wait(lki_server *server) {
+void lki_server_count_waiters(lki_server *server, int all, int async) {
     lki_line *line = &server->messages;
+    bool begins = !server->waiting && all > 0;
+    server->waiting += (size_t)all;
+    server->async_waiting += (size_t)async;
+    if (!begins)
+        return;
     int64_t due_us = lki_after_ms(lki_now_us(), WAITING_HEARTBEAT_MS);
     line->heartbeat_us = earlier(line->heartbeat_us, due_us);
-    lki_keeper_wake_by(server->client, line->heartbeat_us);
+    lki_keeper_wake_by(server->session, line->heartbeat_us);
 }
 
 int64_t lki_server_published_us(const lki_server *server) {
@@ -432,8 +443,12 @@ void lki_server_push(lki_server *server) {
     lki_link_flush(&line->link);
     if (lki_link_has_requests(&line->link)) {
         line->urgent = true;
-        lki_keeper_kick(server->client);
+        lki_keeper_kick(server->session);
     }
+}
+
+void lki_server_hurry(lki_server *server) {
+    server->commands.urgent = true;
 }
 
 bool lki_server_lacks(lki_server *server, lki_script_id script) {

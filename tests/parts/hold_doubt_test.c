@@ -11,6 +11,7 @@
 
 #include "../integration/faults_world.h"
 #include "base/clock.h"
+#include "client/client.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
 
@@ -24,11 +25,11 @@ static void hold(lk_status (*take)(lk_lock *)) {
     client = open_client(test_server_socket(server), PATIENT_MS);
     lock = new_lock(client, "a", 0);
     assert_status(take(lock), LK_OK);
-    pthread_mutex_lock(&client->monitor);
+    pthread_mutex_lock(&client->session.monitor);
 }
 
 static void let_go(void) {
-    pthread_mutex_unlock(&client->monitor);
+    pthread_mutex_unlock(&client->session.monitor);
     lk_lock_free(lock);
     lk_close(client);
 }
@@ -38,7 +39,7 @@ static lki_operation *begin(lki_kind kind, lk_mode mode) {
     lki_operation *op = lki_operation_new(lock, kind, mode);
     assert_non_null(op);
     lki_operation_retain(op);
-    client->operations++;
+    client->locks.operations++;
     lki_operation_set(op, LKI_UNSENT);
     return op;
 }

@@ -1,5 +1,5 @@
 /* See callbacks.h. */
-#include "client/callbacks.h"
+#include "session/callbacks.h"
 
 #include "base/thread.h"
 
@@ -125,8 +125,7 @@ static lki_callback *take_about(lki_callbacks *callbacks, const void *about) {
 
 bool lki_callbacks_run_about(lki_callbacks *callbacks, const void *about) {
     lki_callback *callback;
-    if (!callbacks->dispatched || callbacks->running ||
-        !(callback = take_about(callbacks, about)))
+    if (!callbacks->dispatched || callbacks->running || !(callback = take_about(callbacks, about)))
         return false;
     begin_running(callbacks);
     run_one(callbacks, callback);

@@ -1,10 +1,9 @@
-/* See wake.h. */
-#include "wake/wake.h"
+/* Grants, watches and losses: what the messages of the server mean for handles. */
+#include "engine/message.h"
 
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
-#include "wake/message.h"
 
 enum { TIME_LEAST_US = 1000 }; /* a hold with less left is not worth returning for */
 
@@ -94,17 +93,13 @@ static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
     }
 }
 
-void lki_wake(lki_server *server, const redisReply *reply) {
-    lk_client *client = server->client;
-    const redisReply *text = reply->element[2];
-    if (text->type != REDIS_REPLY_STRING)
-        return;
-    const char *at = text->str, *end = text->str + text->len;
+void lki_locks_heard(lki_locks *locks, const char *text, size_t length) {
+    const char *at = text, *end = text + length;
     int64_t now_us = lki_now_us();
     lki_message message;
-    while (lki_message_next(&at, end, client->id, &message)) {
-        lk_lock *lock = lki_table_find(&client->locks, message.number);
-        lki_client_saw(client, message.server_us);
+    while (lki_message_next(&at, end, locks->session->id, &message)) {
+        lk_lock *lock = lki_table_find(&locks->table, message.number);
+        lki_locks_saw(locks, message.server_us);
         if (!lock)
             continue;
         if (message.kind == LKI_MESSAGE_GRANTED)

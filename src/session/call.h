@@ -5,7 +5,7 @@
 #ifndef LKI_CALL_H
 #define LKI_CALL_H
 
-#include "client/client.h"
+#include "session/session.h"
 
 typedef struct lki_call lki_call;
 struct lki_call {

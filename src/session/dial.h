@@ -2,7 +2,7 @@
 #ifndef LKI_DIAL_H
 #define LKI_DIAL_H
 
-#include "client/client.h"
+#include "session/session.h"
 
 typedef struct {
     lki_transport *transport;
@@ -14,7 +14,7 @@ typedef struct {
  * the end of the greeting, else -1, for a child of fork() that finds itself with it. Statuses as
  * lk_open, and LK_CANCELED.
  */
-lk_status lki_dial(lk_client *, size_t server, const char *channel, const lki_identity *earlier,
+lk_status lki_dial(lki_session *, size_t server, const char *channel, const lki_identity *earlier,
                    _Atomic int *fd, lki_dialed *out, lki_error *);
 
 #endif

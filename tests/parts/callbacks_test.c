@@ -3,7 +3,7 @@
  * or dispatched.
  */
 #include "base/thread.h"
-#include "client/callbacks.h"
+#include "session/callbacks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

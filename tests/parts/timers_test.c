@@ -1,7 +1,7 @@
 /* The heap of timers, against a list that is searched from end to end. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "client/timers.h"
+#include "lock/timers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

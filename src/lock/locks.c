@@ -1,0 +1,226 @@
+/* See locks.h. */
+#include "lock/locks.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "lock/operation.h"
+#include "lock/renewal.h"
+
+enum { SLACK_OF_LEASE = 20 };
+
+lk_status lki_locks_init(lki_locks *locks, lki_session *session, lki_error *error) {
+    size_t servers = session->topology->methods->server_count(session->topology);
+    locks->session = session;
+    locks->due = lki_new(servers * sizeof *locks->due);
+    return locks->due ? LK_OK : lki_error_no_memory(error);
+}
+
+void lki_locks_free(lki_locks *locks) {
+    lki_table_free(&locks->table);
+    lki_timers_free(&locks->timers);
+    lki_free(locks->due);
+}
+
+void lki_locks_saw(lki_locks *locks, uint64_t fence_or_time) {
+    if (fence_or_time > locks->floor)
+        locks->floor = fence_or_time;
+}
+
+/* ------------------------------------------------------------------------------ connections */
+
+typedef void visit(lk_lock *, const lki_error *);
+
+/* server: NULL for all. */
+static void visit_all(lki_locks *locks, const lki_server *server, visit *each,
+                      const lki_error *error) {
+    for (lk_lock *lock = lki_table_next(&locks->table, NULL), *next; lock; lock = next) {
+        lki_lock_retain(lock); /* so that it is there to find the next one by */
+        if (!server || lock->server == server)
+            each(lock, error);
+        next = lki_table_next(&locks->table, lock);
+        lki_lock_release(lock);
+    }
+}
+
+static void renew_now(lk_lock *lock) {
+    lock->waiter_us = lki_now_us();
+    if (lki_lock_holds(lock) && !lock->manual_renew)
+        lock->renew_us = lock->waiter_us;
+}
+
+/* What is in doubt is asked again, what is held or waits is renewed at once. */
+static void connected(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    renew_now(lock);
+    if (lock->asked && lock->asked->state == LKI_UNSENT) {
+        lock->asked->retry_us = 0;
+        lki_operation_send(lock->asked);
+    }
+    if (lock->waiting && lock->waiting->leaving && lock->waiting->state == LKI_WAITING)
+        lki_acquire_send_cancel(lock->waiting);
+    lki_lock_advance(lock);
+}
+
+static void recheck(const lki_operation *op) {
+    if (op && op->caller) {
+        op->caller->recheck = true;
+        lki_caller_notify(op->caller);
+    }
+}
+
+/* From now on callers have less patience: they look at their time again. */
+static void disconnected(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    recheck(lock->asked);
+    recheck(lock->waiting);
+    for (const lki_operation *op = lock->pending; op; op = op->next)
+        recheck(op);
+    lki_lock_plan(lock);
+}
+
+/* A grant, or a loss, may have been published while nobody listened. */
+static void subscribed(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    renew_now(lock);
+    recheck(lock->waiting);
+    lki_lock_advance(lock);
+}
+
+static void refresh_waiter(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    int64_t now_us = lki_now_us();
+    if (!lock->waiting || lock->waiting->state != LKI_WAITING || lock->waiter_us <= now_us)
+        return;
+    lock->waiter_us = now_us;
+    lki_lock_plan(lock);
+}
+
+static void refused(lk_lock *lock, const lki_error *error) {
+    lki_operation *op = lock->waiting;
+    if (!op || op->state != LKI_SUBSCRIBING)
+        return;
+    lki_operation_report(op, error->status, "%s", error->text);
+    lki_operation_over(op);
+}
+
+static void on_connected(void *context, lki_server *server) {
+    visit_all(context, server, connected, NULL);
+}
+
+static void on_disconnected(void *context, lki_server *server) {
+    visit_all(context, server, disconnected, NULL);
+}
+
+static void on_subscribed(void *context, lki_server *server) {
+    visit_all(context, server, subscribed, NULL);
+}
+
+static void on_unheard(void *context, lki_server *server) {
+    visit_all(context, server, refresh_waiter, NULL);
+}
+
+static void on_refused(void *context, lki_server *server, const lki_error *error) {
+    visit_all(context, server, refused, error);
+}
+
+static void on_message(void *context, lki_server *server, const char *text, size_t length) {
+    (void)server; /* the text names the handle */
+    lki_locks_heard(context, text, length);
+}
+
+/* ------------------------------------------------------------------------------ deadlines */
+
+static lk_lock *lock_of(lki_timer *timer) {
+    return (lk_lock *)(void *)((char *)timer - offsetof(struct lk_lock, timer));
+}
+
+static void send_renewals(lki_locks *locks, int64_t now_us) {
+    for (size_t i = 0; i < locks->session->server_count; i++) {
+        if (locks->due[i])
+            lki_renewals_send(&locks->session->servers[i], locks->due[i], now_us);
+        locks->due[i] = NULL;
+    }
+}
+
+/* Renewals that would be due soon go along with those that are: a full command costs less. */
+static bool could_go_along(const lk_lock *lock, int64_t now_us) {
+    int64_t slack_us = lock->lease_ms * 1000 / SLACK_OF_LEASE;
+    return !lock->waiting && lock->timer.due_us <= now_us + slack_us &&
+           lki_lock_renewal_is_due(lock, now_us + slack_us);
+}
+
+static void renew_along(lki_locks *locks, lk_lock *lock) {
+    lock->next_due = locks->due[lock->server->index];
+    locks->due[lock->server->index] = lock;
+    /* Out of the heap until it is sent, so that the next one comes to the top. */
+    lki_timers_set(&locks->timers, &lock->timer, LKI_NEVER);
+}
+
+static void on_due(void *context, int64_t now_us) {
+    lki_locks *locks = context;
+    bool any = false;
+    lki_timer *timer;
+    while ((timer = lki_timers_first(&locks->timers))) {
+        lk_lock *lock = lock_of(timer);
+        if (timer->due_us <= now_us) {
+            if (lki_lock_due(lock, now_us)) {
+                renew_along(locks, lock);
+                any = true;
+            }
+        } else if (any && could_go_along(lock, now_us)) {
+            if (lock->renew_us > now_us)
+                lock->renew_us = now_us;
+            renew_along(locks, lock);
+        } else {
+            break;
+        }
+    }
+    send_renewals(locks, now_us);
+}
+
+static int64_t next_due_us(const void *context) {
+    const lki_locks *locks = context;
+    const lki_timer *timer = lki_timers_first(&locks->timers);
+    return timer ? timer->due_us : LKI_NEVER;
+}
+
+const lki_session_events lki_locks_events = {
+    .connected = on_connected,
+    .disconnected = on_disconnected,
+    .subscribed = on_subscribed,
+    .refused = on_refused,
+    .unheard = on_unheard,
+    .message = on_message,
+    .next_due_us = next_due_us,
+    .due = on_due,
+};
+
+/* ------------------------------------------------------------------------------ the end */
+
+static void shut(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    lki_lock_shut(lock);
+}
+
+void lki_locks_shut(lki_locks *locks) {
+    visit_all(locks, NULL, shut, NULL);
+}
+
+bool lki_locks_are_idle(const lki_locks *locks) {
+    if (locks->operations)
+        return false;
+    for (const lk_lock *lock = lki_table_next(&locks->table, NULL); lock;
+         lock = lki_table_next(&locks->table, lock))
+        if (lki_lock_holds(lock))
+            return false;
+    return true;
+}
+
+static void end(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    lki_lock_end(lock);
+}
+
+void lki_locks_end(lki_locks *locks) {
+    visit_all(locks, NULL, end, NULL);
+}
