@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "engine/answer.h"
 #include "engine/inspect.h"
+#include "engine/scan.h"
 #include "session/call.h"
 
 #include <fnmatch.h>
@@ -33,28 +34,27 @@ static lk_status run(lk_client *client, lki_call *call, const char *name, lki_er
 
 typedef struct {
     lki_call call;
-    lki_place place;
+    lki_key key;
     lk_info *info;
 } inspection;
 
-static void encode_inspect(const lki_call *call, lki_bytes *out, bool text) {
+static lki_sent encode_inspect(const lki_call *call, lki_form *form, lki_bytes *out) {
     const inspection *self = (const inspection *)call;
-    lki_command_inspect(out, self->place, text, ROWS_MOST);
+    return lki_form_inspect(form, out, self->key, ROWS_MOST);
 }
 
 static lk_status inspect_answered(lki_call *call, const redisReply *reply, lki_error *error) {
     inspection *self = (inspection *)call;
-    return lki_inspect_read(reply, self->place.name, &self->info, error);
+    return lki_inspect_read(reply, self->key.name, &self->info, error);
 }
 
 static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki_error *error) {
     inspection *self = lki_call_new(sizeof *self);
     if (!self)
         return lki_error_no_memory(error);
-    self->call.script = LKI_SCRIPT_INSPECT;
     self->call.encode = encode_inspect;
     self->call.answered = inspect_answered;
-    self->place = (lki_place){client->session.settings.prefix, name};
+    self->key = (lki_key){client->session.settings.prefix, name};
     lk_status status = run(client, &self->call, name, error);
     if (status == LK_OK)
         *out = self->info;
@@ -84,13 +84,13 @@ void lk_info_free(lk_info *info) {
 
 typedef struct {
     lki_call call;
-    lki_place place;
+    lki_key key;
     const char *owner; /* "": everybody */
 } forcing;
 
-static void encode_force(const lki_call *call, lki_bytes *out, bool text) {
+static lki_sent encode_force(const lki_call *call, lki_form *form, lki_bytes *out) {
     const forcing *self = (const forcing *)call;
-    lki_command_force(out, self->place, text, self->owner);
+    return lki_form_force(form, out, self->key, self->owner);
 }
 
 static lk_status force_answered(lki_call *call, const redisReply *reply, lki_error *error) {
@@ -108,11 +108,10 @@ static lk_status force(lk_client *client, const char *name, const char *owner, l
     forcing *self = lki_call_new(sizeof *self);
     if (!self)
         return lki_error_no_memory(error);
-    self->call.script = LKI_SCRIPT_FORCE;
     self->call.once = true;
     self->call.encode = encode_force;
     self->call.answered = force_answered;
-    self->place = (lki_place){client->session.settings.prefix, name};
+    self->key = (lki_key){client->session.settings.prefix, name};
     self->owner = owner ? owner : "";
     lk_status status = run(client, &self->call, name, error);
     lki_call_free(&self->call);
@@ -139,7 +138,7 @@ lk_status lk_force_release(lk_client *client, const char *name, const char *owne
 typedef struct {
     const char *prefix, *pattern;
     size_t start_length; /* of the pattern that is no pattern */
-    char cursor[24];
+    char cursor[LKI_CURSOR_SIZE];
     char **names;
     size_t count, room;
 } listing;
@@ -149,54 +148,34 @@ typedef struct {
     listing *whole;
 } scan_step;
 
-static void encode_scan(const lki_call *call, lki_bytes *out, bool text) {
+static lki_sent encode_scan(const lki_call *call, lki_form *form, lki_bytes *out) {
     const listing *self = ((const scan_step *)call)->whole;
-    (void)text;
-    lki_command_scan(out, self->prefix, self->cursor, self->pattern, self->start_length);
+    (void)form; /* the keys of a lock are the same in every form */
+    return lki_scan(out, self->prefix, self->cursor, self->pattern, self->start_length);
 }
 
-static bool add_name(listing *self, const char *name, size_t length) {
-    char text[LKI_NAME_MOST + 1];
-    memcpy(text, name, length);
-    text[length] = 0;
-    if (self->pattern && fnmatch(self->pattern, text, 0) != 0)
-        return true;
+static lk_status add_name(void *arg, const char *name, lki_error *error) {
+    listing *self = arg;
+    if (self->pattern && fnmatch(self->pattern, name, 0) != 0)
+        return LK_OK;
     if (self->count == self->room) {
         size_t room = self->room ? 2 * self->room : 64;
         char **names = lki_resize(self->names, room * sizeof *names);
         if (!names)
-            return false;
+            return lki_error_no_memory(error);
         self->names = names;
         self->room = room;
     }
-    self->names[self->count] = lki_copy(text);
-    return self->names[self->count] && ++self->count;
-}
-
-static bool is_scan_reply(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-           reply->element[0]->type == REDIS_REPLY_STRING &&
-           reply->element[0]->len < sizeof((listing *)0)->cursor &&
-           strspn(reply->element[0]->str, "0123456789") == (size_t)reply->element[0]->len &&
-           reply->element[1]->type == REDIS_REPLY_ARRAY;
+    self->names[self->count] = lki_copy(name);
+    if (!self->names[self->count])
+        return lki_error_no_memory(error);
+    self->count++;
+    return LK_OK;
 }
 
 static lk_status scan_answered(lki_call *call, const redisReply *reply, lki_error *error) {
     listing *self = ((scan_step *)call)->whole;
-    if (!is_scan_reply(reply))
-        return lki_error_set(error, LK_INTERNAL, "the server's answer to SCAN makes no sense");
-    const redisReply *keys = reply->element[1];
-    for (size_t i = 0; i < keys->elements; i++) {
-        size_t length;
-        const redisReply *key = keys->element[i];
-        const char *name = key->type == REDIS_REPLY_STRING
-                               ? lki_key_name(self->prefix, key->str, key->len, &length)
-                               : NULL;
-        if (name && !add_name(self, name, length))
-            return lki_error_no_memory(error);
-    }
-    memcpy(self->cursor, reply->element[0]->str, reply->element[0]->len + 1);
-    return LK_OK;
+    return lki_scan_read(reply, self->prefix, self->cursor, add_name, self, error);
 }
 
 static int compare(const void *a, const void *b) {
@@ -220,7 +199,6 @@ static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
     if (!step)
         return lki_error_no_memory(error);
     step->call.what = "list";
-    step->call.script = -1;
     step->call.encode = encode_scan;
     step->call.answered = scan_answered;
     step->whole = self;

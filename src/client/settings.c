@@ -2,7 +2,7 @@
 #include "client/settings.h"
 
 #include "base/memory.h"
-#include "engine/command.h"
+#include "engine/form.h"
 #include "net/url.h"
 
 #include <errno.h>

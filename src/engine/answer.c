@@ -51,7 +51,7 @@ static void name_numbers(lki_answer *answer, const uint64_t numbers[NUMBERS_MOST
         answer->flags = (unsigned)numbers[2];
         break;
     case LKI_ANSWER_QUEUED:
-        answer->place = numbers[0];
+        answer->position = numbers[0];
         answer->ms = (int64_t)numbers[1];
         break;
     case LKI_ANSWER_RELEASED:

@@ -8,7 +8,7 @@
 
 typedef enum {
     LKI_ANSWER_GRANTED,   /* fence, ms, flags */
-    LKI_ANSWER_QUEUED,    /* place, ms */
+    LKI_ANSWER_QUEUED,    /* position, ms */
     LKI_ANSWER_BUSY,      /* ms */
     LKI_ANSWER_DEADLOCK,  /* */
     LKI_ANSWER_NOT_HELD,  /* */
@@ -27,7 +27,7 @@ typedef enum {
 typedef struct {
     lki_answer_word word;
     uint64_t server_us;
-    uint64_t fence, place, reads, writes, count;
+    uint64_t fence, position, reads, writes, count;
     int64_t ms;
     unsigned flags;
     const char *text; /* the reply's */

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "engine/answer.h"
-#include "engine/command.h"
+#include "engine/form.h"
 
 #include <stdlib.h>
 #include <string.h>

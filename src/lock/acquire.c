@@ -3,7 +3,6 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 #include "lock/renewal.h"
-#include "net/fault.h"
 
 enum { CANCEL_RETRY_MS = 100 };
 
@@ -73,7 +72,7 @@ static void queued(lki_operation *op, const lki_answer *answer) {
     lock->waiting = op;
     op->in_doubt = false;
     op->silent_since_us = now_us;
-    lki_waiter_told(lock, answer->place, answer->ms, op->ask.sent_us);
+    lki_waiter_told(lock, answer->position, answer->ms, op->ask.sent_us);
     lki_operation_set(op, LKI_WAITING);
     if (op->leaving && !op->cancel_on_way)
         lki_acquire_send_cancel(op);
@@ -143,9 +142,8 @@ void lki_acquire_send_cancel(lki_operation *op) {
         lki_lock_plan(lock);
         return;
     }
-    lki_command_cancel(lki_link_begin(link), lki_lock_place(lock),
-                       lki_server_lacks(lock->server, LKI_SCRIPT_CANCEL), lock->handle,
-                       ++lock->last_request, op->request);
+    op->cancel_sent = lki_form_cancel(&lock->server->form, lki_link_begin(link), lki_lock_key(lock),
+                                      lock->handle, ++lock->last_request, op->request);
     op->cancel.complete = lki_acquire_cancelled;
     if (lki_link_commit(link, &op->cancel, now_us) == LK_OK) {
         op->cancel_on_way = true;
@@ -161,13 +159,11 @@ void lki_acquire_send_cancel(lki_operation *op) {
 }
 
 static void cancel_refused(lki_operation *op, const char *text) {
-    lki_fault fault = lki_fault_read(text);
-    if (fault.kind == LKI_FAULT_NO_SCRIPT)
-        op->lock->server->script_missing[LKI_SCRIPT_CANCEL] = true;
-    else
+    lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->cancel_sent, text);
+    if (refusal.kind != LKI_REFUSED_RESEND)
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-    if (fault.kind == LKI_FAULT_FINAL) {
-        lki_operation_report(op, fault.status, "%s; %s", text, fault.advice);
+    if (refusal.kind == LKI_REFUSED_FINAL) {
+        lki_operation_report(op, refusal.status, "%s; %s", text, refusal.advice);
         if (lki_now_us() >= lki_after_ms(op->silent_since_us, op->lock->lease_ms)) {
             lki_operation_over(op); /* whatever is left of it there has run out */
             return;

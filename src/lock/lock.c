@@ -206,8 +206,8 @@ void lki_lock_free(lk_lock *lock) {
 
 /* ------------------------------------------------------------------------------ what begins */
 
-lki_place lki_lock_place(const lk_lock *lock) {
-    return (lki_place){lock->session->settings.prefix, lock->name};
+lki_key lki_lock_key(const lk_lock *lock) {
+    return (lki_key){lock->session->settings.prefix, lock->name};
 }
 
 bool lki_lock_holds(const lk_lock *lock) {

@@ -74,7 +74,7 @@ void lki_lock_end(lk_lock *); /* the client is closed: every operation ends with
 void lki_lock_retain(lk_lock *);
 void lki_lock_release(lk_lock *); /* may free it; the session stays */
 
-lki_place lki_lock_place(const lk_lock *);
+lki_key lki_lock_key(const lk_lock *);
 bool lki_lock_holds(const lk_lock *); /* something, and it is not lost */
 
 /* Begins what can begin: after everything that may have made room. */

@@ -40,16 +40,16 @@ typedef enum {
 
 struct lki_operation {
     lki_request ask, cancel;
+    lki_sent ask_sent, cancel_sent;
     lk_lock *lock;
     lki_operation *next; /* in the handle's list */
     unsigned references;
     lki_kind kind;
     lk_mode mode;
     lki_state state;
-    bool wait;      /* an acquire that may queue */
-    bool of_last;   /* a release of whichever hold came last; `mode` is set when it begins */
-    bool with_text; /* it was sent with the text of its script */
-    bool in_doubt;  /* the server may have done it: an answer was lost */
+    bool wait;     /* an acquire that may queue */
+    bool of_last;  /* a release of whichever hold came last; `mode` is set when it begins */
+    bool in_doubt; /* the server may have done it: an answer was lost */
     bool ask_on_way, cancel_on_way;
     bool reported;
     lk_status leaving;       /* not LK_OK: it is to end with this, unless granted meanwhile */

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
-#include "net/fault.h"
 
 enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3, RETRY_MS = 250, RETRIES_IN_A_LEASE = 10 };
 
@@ -19,6 +18,7 @@ typedef struct {
 typedef struct {
     lki_request request;
     lki_server *server;
+    lki_sent sent;
     size_t count;
     entry entries[];
 } batch;
@@ -83,7 +83,7 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
         return;
     switch (answer->word) {
     case LKI_ANSWER_QUEUED:
-        lki_waiter_told(e->lock, answer->place, answer->ms, sent_us);
+        lki_waiter_told(e->lock, answer->position, answer->ms, sent_us);
         break;
     case LKI_ANSWER_GRANTED:
         lki_acquire_granted(op, answer, sent_us, true);
@@ -105,10 +105,11 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
     }
 }
 
-static void log_refusal(const batch *b, const char *text, const char *what_next) {
+static void log_refusal(const batch *b, const char *text, const char *advice,
+                        const char *what_next) {
     lki_session *session = b->server->session;
     lki_log(session, LK_LOG_WARNING, "%s: renewal of %zu refused: %s; %s%s",
-            session->topology->shown, b->count, text, lki_fault_read(text).advice, what_next);
+            session->topology->shown, b->count, text, advice, what_next);
 }
 
 static void mark(const entry *e, bool on_way) {
@@ -127,65 +128,74 @@ static void send_alone(lki_server *server, const entry *e) {
         try_again(e, RETRY_MS);
 }
 
+static void entry_answered(const batch *b, size_t i, const redisReply *reply, uint64_t server_us) {
+    const entry *e = &b->entries[i];
+    lki_answer answer = lki_answer_entry(reply, i);
+    answer.server_us = server_us;
+    if (answer.word == LKI_ANSWER_ERROR)
+        log_refusal(b, answer.text, lki_refusal_read(answer.text).advice, "");
+    if (e->waiter)
+        waiter_answered(e, &answer, b->request.sent_us);
+    else
+        hold_answered(e, &answer, b->request.sent_us);
+}
+
 /*
  * One entry may be why the server refuses the whole command: its key is in another slot, or out of
  * the user's reach. A server that is not available refuses every entry.
  */
-static bool is_about_an_entry(const lki_answer *whole) {
-    return whole->word == LKI_ANSWER_ERROR && lki_fault_read(whole->text).status != LK_UNAVAILABLE;
+static bool is_about_an_entry(const lki_refusal *refusal) {
+    return refusal->kind == LKI_REFUSED_FINAL && refusal->status != LK_UNAVAILABLE;
 }
 
-static void entry_answered(const batch *b, size_t i, const redisReply *reply,
-                           const lki_answer *whole) {
-    const entry *e = &b->entries[i];
-    mark(e, false);
-    if (!reply) { /* the connection is gone; all renew when there is a new one */
-        e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
-        return;
-    }
-    if (whole->word == LKI_ANSWER_RENEWED) {
-        lki_answer answer = lki_answer_entry(reply, i);
-        answer.server_us = whole->server_us;
-        if (answer.word == LKI_ANSWER_ERROR)
-            log_refusal(b, answer.text, "");
-        if (e->waiter)
-            waiter_answered(e, &answer, b->request.sent_us);
-        else
-            hold_answered(e, &answer, b->request.sent_us);
-    } else if (b->server->script_missing[LKI_SCRIPT_RENEW] && b->count > 1) {
+static void entry_refused(const batch *b, const entry *e, const lki_refusal *refusal) {
+    bool is_alone = b->count == 1;
+    if (refusal->kind == LKI_REFUSED_RESEND && !is_alone)
         try_again(e, 0);
-    } else if (b->server->script_missing[LKI_SCRIPT_RENEW]) {
+    else if (refusal->kind == LKI_REFUSED_RESEND)
         send_alone(b->server, e); /* it may be alone because others were refused beside it */
-    } else if (!is_about_an_entry(whole)) {
+    else if (!is_about_an_entry(refusal))
         try_again(e, RETRY_MS);
-    } else if (b->count > 1) {
+    else if (!is_alone)
         send_alone(b->server, e);
-    } else {
+    else
         try_again(e, e->lock->lease_ms);
-    }
 }
 
-static void read_refusal(const batch *b, const lki_answer *whole) {
-    if (lki_fault_read(whole->text).kind == LKI_FAULT_NO_SCRIPT)
-        b->server->script_missing[LKI_SCRIPT_RENEW] = true;
-    else
-        log_refusal(b, whole->text,
-                    b->count > 1 && is_about_an_entry(whole) ? "; each is sent by itself" : "");
+/* The connection is gone; all renew when there is a new one. */
+static void entry_lost(const entry *e) {
+    e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
+}
+
+static lki_refusal read_refusal(const batch *b, const char *text) {
+    lki_refusal refusal = lki_form_refused(&b->server->form, b->sent, text);
+    if (refusal.kind != LKI_REFUSED_RESEND)
+        log_refusal(b, text, refusal.advice,
+                    b->count > 1 && is_about_an_entry(&refusal) ? "; each is sent by itself" : "");
+    return refusal;
 }
 
 static void batch_answered(lki_request *request, const redisReply *reply) {
     batch *b = (batch *)(void *)request;
     lki_answer whole = {.word = LKI_ANSWER_NONSENSE};
+    lki_refusal refusal = {.kind = LKI_REFUSED_LATER};
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
         lki_locks_saw(b->entries[0].lock->locks, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
-        read_refusal(b, &whole);
+        refusal = read_refusal(b, whole.text);
     for (size_t i = 0; i < b->count; i++) {
-        entry_answered(b, i, reply, &whole);
-        lki_lock_plan(b->entries[i].lock);
-        lki_lock_release(b->entries[i].lock);
+        const entry *e = &b->entries[i];
+        mark(e, false);
+        if (!reply)
+            entry_lost(e);
+        else if (whole.word == LKI_ANSWER_RENEWED)
+            entry_answered(b, i, reply, whole.server_us);
+        else
+            entry_refused(b, e, &refusal);
+        lki_lock_plan(e->lock);
+        lki_lock_release(e->lock);
     }
     lki_free(b);
 }
@@ -203,8 +213,8 @@ static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
     return count;
 }
 
-static lki_renew_words words_of(const entry *e) {
-    return (lki_renew_words){.place = lki_lock_place(e->lock),
+static lki_renew_entry words_of(const entry *e) {
+    return (lki_renew_entry){.key = lki_lock_key(e->lock),
                              .handle = e->lock->handle,
                              .fence = e->waiter ? 0 : e->lock->fence,
                              .req = e->waiter ? e->which : 0,
@@ -213,7 +223,7 @@ static lki_renew_words words_of(const entry *e) {
 
 static bool send_batch(lki_server *server, const entry *entries, size_t count, int64_t now_us) {
     lki_link *link = &server->commands.link;
-    lki_renew_words words[LKI_RENEW_MOST];
+    lki_renew_entry words[LKI_RENEW_MOST];
     if (!lki_link_is_up(link))
         return false;
     batch *b = lki_new(sizeof *b + count * sizeof *entries);
@@ -226,8 +236,7 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
         b->entries[i] = entries[i];
         words[i] = words_of(&entries[i]);
     }
-    lki_command_renew(lki_link_begin(link), lki_server_lacks(server, LKI_SCRIPT_RENEW), words,
-                      count);
+    b->sent = lki_form_renew(&server->form, lki_link_begin(link), words, count);
     if (lki_link_commit(link, &b->request, now_us) != LK_OK) {
         lki_free(b);
         return false;
@@ -293,7 +302,7 @@ void lki_renew_answered(lki_operation *op, const redisReply *reply) {
     else if (answer.word == LKI_ANSWER_NOT_HELD)
         lki_hold_lose(lock, "the server says that it is not held any more");
     else if (answer.word == LKI_ANSWER_ERROR)
-        lki_operation_report(op, lki_fault_read(answer.text).status, "%s", answer.text);
+        lki_operation_report(op, lki_refusal_read(answer.text).status, "%s", answer.text);
     else if (answer.word != LKI_ANSWER_LEASE)
         status = LK_INTERNAL;
     if (!lki_lock_holds(lock)) /* it may even have been unlocked meanwhile */

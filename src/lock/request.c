@@ -2,58 +2,50 @@
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
-#include "net/fault.h"
 
 #include <string.h>
 
 enum { NO_MEMORY_RETRY_MS = 20, LATER_RETRY_MS = 50, REFUSED_RETRY_MS = 1000 };
 enum { DROP_LEASE_MS = 100 };
 
-static const lki_script_id scripts[] = {
-    [LKI_DO_ACQUIRE] = LKI_SCRIPT_ACQUIRE, [LKI_DO_RELEASE] = LKI_SCRIPT_RELEASE,
-    [LKI_DO_CONVERT] = LKI_SCRIPT_CONVERT, [LKI_DO_RENEW] = LKI_SCRIPT_RENEW,
-    [LKI_DO_UNDO] = LKI_SCRIPT_RELEASE,    [LKI_DO_DROP] = LKI_SCRIPT_ACQUIRE,
-};
-
 /* ------------------------------------------------------------------------------ sending */
 
 /* What is dropped is replaced (SPEC 9.5), by a read that is given back if it should be granted. */
-static void encode_acquire(lki_operation *op, lki_bytes *out, bool text) {
+static lki_sent encode_acquire(const lki_operation *op, lki_bytes *out) {
     const lk_lock *lock = op->lock;
-    lki_acquire_words words = {.handle = lock->handle,
-                               .req = op->request,
-                               .fence = op->fence,
-                               .mode = op->mode,
-                               .wait = op->wait && lki_server_is_subscribed(lock->server),
-                               .lease_ms = op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
-                               .policy = lock->policy,
-                               .floor = lock->locks->floor,
-                               .owner = lock->given_owner ? lock->given_owner : "",
-                               .group = lock->group ? lock->group : "",
-                               .who = lock->session->settings.who};
-    lki_command_acquire(out, lki_lock_place(lock), text, &words);
+    lki_acquire_arguments arguments = {.handle = lock->handle,
+                                       .req = op->request,
+                                       .fence = op->fence,
+                                       .mode = op->mode,
+                                       .wait = op->wait && lki_server_is_subscribed(lock->server),
+                                       .lease_ms =
+                                           op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
+                                       .policy = lock->policy,
+                                       .floor = lock->locks->floor,
+                                       .owner = lock->given_owner ? lock->given_owner : "",
+                                       .group = lock->group ? lock->group : "",
+                                       .who = lock->session->settings.who};
+    return lki_form_acquire(&lock->server->form, out, lki_lock_key(lock), &arguments);
 }
 
-static void encode(lki_operation *op, lki_bytes *out, bool text) {
+static lki_sent encode(const lki_operation *op, lki_bytes *out) {
     const lk_lock *lock = op->lock;
-    lki_place place = lki_lock_place(lock);
-    lki_renew_words renew = {place, lock->handle, lock->fence, 0, op->lease_ms};
+    lki_form *form = &lock->server->form;
+    lki_key key = lki_lock_key(lock);
+    lki_renew_entry hold = {key, lock->handle, lock->fence, 0, op->lease_ms};
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
     case LKI_DO_DROP:
-        encode_acquire(op, out, text);
-        break;
+        return encode_acquire(op, out);
     case LKI_DO_RELEASE:
     case LKI_DO_UNDO:
-        lki_command_release(out, place, text, lock->handle, op->request, op->fence, op->mode);
-        break;
+        return lki_form_release(form, out, key, lock->handle, op->request, op->fence, op->mode);
     case LKI_DO_CONVERT:
-        lki_command_convert(out, place, text, lock->handle, op->request, op->fence);
-        break;
+        return lki_form_convert(form, out, key, lock->handle, op->request, op->fence);
     case LKI_DO_RENEW:
-        lki_command_renew(out, text, &renew, 1);
         break;
     }
+    return lki_form_renew(form, out, &hold, 1);
 }
 
 static void answered(lki_request *, const redisReply *);
@@ -69,8 +61,7 @@ static void ask(lki_operation *op, int64_t now_us) {
         if (op->kind == LKI_DO_ACQUIRE)
             op->fence = lock->fence; /* asked again, it means the same hold, or none */
     }
-    op->with_text = lki_server_lacks(lock->server, scripts[op->kind]);
-    encode(op, lki_link_begin(link), op->with_text);
+    op->ask_sent = encode(op, lki_link_begin(link));
     op->ask.complete = answered;
     if (lki_link_commit(link, &op->ask, now_us) == LK_OK) {
         lki_operation_retain(op);
@@ -130,10 +121,10 @@ static void retry(lki_operation *op, int64_t ms) {
  * The server will not do it. What a caller did not get is over; what a caller gave back is given
  * up, and tried until the lease must have run out; what is in doubt stays so until it is settled.
  */
-static void refused_for_good(lki_operation *op, const lki_fault *fault, const char *text) {
+static void refused_for_good(lki_operation *op, const lki_refusal *refusal, const char *text) {
     bool gives_back = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
     bool was_reported = op->reported;
-    lki_operation_report(op, fault->status, "%s; %s", text, fault->advice);
+    lki_operation_report(op, refusal->status, "%s; %s", text, refusal->advice);
     if (gives_back && !was_reported)
         lki_operation_given_up(op);
     if (op->state == LKI_OVER)
@@ -148,24 +139,23 @@ static void refused_for_good(lki_operation *op, const lki_fault *fault, const ch
 
 /* An error reply: nothing was done this time. If an earlier try is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
-    lki_fault fault = lki_fault_read(text);
-    switch (fault.kind) {
-    case LKI_FAULT_NO_SCRIPT:
-        op->lock->server->script_missing[scripts[op->kind]] = true;
-        retry(op, op->with_text ? LATER_RETRY_MS : 0);
+    lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->ask_sent, text);
+    switch (refusal.kind) {
+    case LKI_REFUSED_RESEND:
+        retry(op, 0);
         break;
-    case LKI_FAULT_LATER:
-        lki_error_set(&op->result, fault.status, "%s; %s", text, fault.advice);
+    case LKI_REFUSED_LATER:
+        lki_error_set(&op->result, refusal.status, "%s; %s", text, refusal.advice);
         retry(op, LATER_RETRY_MS);
         break;
-    case LKI_FAULT_TOO_DEEP:
+    case LKI_REFUSED_TOO_DEEP:
         if (op->kind == LKI_DO_CONVERT && !op->reported) {
-            lki_operation_report(op, fault.status, "%s; %s", text, fault.advice);
+            lki_operation_report(op, refusal.status, "%s; %s", text, refusal.advice);
             lki_operation_over(op);
             break;
         } /* fall through */
-    case LKI_FAULT_FINAL:
-        refused_for_good(op, &fault, text);
+    case LKI_REFUSED_FINAL:
+        refused_for_good(op, &refusal, text);
         break;
     }
 }

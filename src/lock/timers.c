@@ -25,56 +25,56 @@ void lki_timers_free(lki_timers *timers) {
     *timers = (lki_timers){0};
 }
 
-static void put(lki_timers *timers, size_t place, lki_timer *timer) {
-    timers->heap[place - 1] = timer;
-    timer->place = place;
+static void put(lki_timers *timers, size_t slot, lki_timer *timer) {
+    timers->heap[slot - 1] = timer;
+    timer->slot = slot;
 }
 
 static void rise(lki_timers *timers, lki_timer *timer) {
-    size_t place = timer->place;
-    while (place > 1 && timers->heap[place / 2 - 1]->due_us > timer->due_us) {
-        put(timers, place, timers->heap[place / 2 - 1]);
-        place /= 2;
+    size_t slot = timer->slot;
+    while (slot > 1 && timers->heap[slot / 2 - 1]->due_us > timer->due_us) {
+        put(timers, slot, timers->heap[slot / 2 - 1]);
+        slot /= 2;
     }
-    put(timers, place, timer);
+    put(timers, slot, timer);
 }
 
 static void sink(lki_timers *timers, lki_timer *timer) {
-    size_t place = timer->place;
+    size_t slot = timer->slot;
     for (;;) {
-        size_t child = 2 * place;
+        size_t child = 2 * slot;
         if (child > timers->count)
             break;
         if (child < timers->count && timers->heap[child]->due_us < timers->heap[child - 1]->due_us)
             child++;
         if (timers->heap[child - 1]->due_us >= timer->due_us)
             break;
-        put(timers, place, timers->heap[child - 1]);
-        place = child;
+        put(timers, slot, timers->heap[child - 1]);
+        slot = child;
     }
-    put(timers, place, timer);
+    put(timers, slot, timer);
 }
 
 static void take_out(lki_timers *timers, lki_timer *timer) {
     lki_timer *last = timers->heap[--timers->count];
     if (last != timer) {
-        put(timers, timer->place, last);
+        put(timers, timer->slot, last);
         rise(timers, last);
         sink(timers, last);
     }
-    timer->place = 0;
+    timer->slot = 0;
 }
 
 void lki_timers_set(lki_timers *timers, lki_timer *timer, int64_t due_us) {
-    if (timer->place && timer->due_us == due_us)
+    if (timer->slot && timer->due_us == due_us)
         return;
     timer->due_us = due_us;
     if (due_us == LKI_NEVER) {
-        if (timer->place)
+        if (timer->slot)
             take_out(timers, timer);
         return;
     }
-    if (!timer->place) {
+    if (!timer->slot) {
         assert(timers->count < timers->room);
         put(timers, ++timers->count, timer);
     }

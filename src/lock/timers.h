@@ -1,4 +1,4 @@
-/* When what must be looked at next: a heap of timers, each with its place in it. */
+/* When what must be looked at next: a heap of timers, each with its slot in it. */
 #ifndef LKI_TIMERS_H
 #define LKI_TIMERS_H
 
@@ -8,7 +8,7 @@
 
 typedef struct {
     int64_t due_us;
-    size_t place; /* in the heap, from 1; 0: not there */
+    size_t slot; /* in the heap, from 1; 0: not there */
 } lki_timer;
 
 typedef struct {

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "net/fault.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,16 +29,14 @@ static void finish(lki_call *call, lk_status status, const char *text) {
 }
 
 static void refused(lki_call *call, const char *text) {
-    lki_fault fault = lki_fault_read(text);
+    lki_refusal refusal = lki_form_refused(&call->server->form, call->sent, text);
     char sentence[LKI_ERROR_MOST];
-    snprintf(sentence, sizeof sentence, "%s; %s", text, fault.advice);
-    if (fault.kind == LKI_FAULT_NO_SCRIPT && call->script >= 0) {
-        call->server->script_missing[call->script] = true;
-    } else if (fault.kind == LKI_FAULT_LATER) {
-        lki_error_set(&call->error, fault.status, "%s", sentence);
+    snprintf(sentence, sizeof sentence, "%s; %s", text, refusal.advice);
+    if (refusal.kind == LKI_REFUSED_LATER) {
+        lki_error_set(&call->error, refusal.status, "%s", sentence);
         call->retry_us = lki_after_ms(lki_now_us(), RETRY_MS);
-    } else {
-        finish(call, fault.status, sentence);
+    } else if (refusal.kind != LKI_REFUSED_RESEND) {
+        finish(call, refusal.status, sentence);
     }
 }
 
@@ -67,8 +64,7 @@ static void completed(lki_request *request, const redisReply *reply) {
 
 static void ask(lki_call *call, int64_t now_us) {
     lki_link *link = &call->server->commands.link;
-    bool text = call->script >= 0 && lki_server_lacks(call->server, (lki_script_id)call->script);
-    call->encode(call, lki_link_begin(link), text);
+    call->sent = call->encode(call, &call->server->form, lki_link_begin(link));
     call->request.complete = completed;
     if (lki_link_commit(link, &call->request, now_us) == LK_OK)
         call->asked = true;

@@ -12,12 +12,12 @@ struct lki_call {
     lki_request request;
     const char *what; /* for sentences: `lock "x"`, or "list" */
     bool once;        /* asking twice would do harm: an answer that is lost is LK_UNAVAILABLE */
-    int script;       /* an lki_script_id, or -1 */
-    void (*encode)(const lki_call *, lki_bytes *, bool text);
+    lki_sent (*encode)(const lki_call *, lki_form *, lki_bytes *);
     /* The reply is no error. Not called once the caller has given up. */
     lk_status (*answered)(lki_call *, const redisReply *, lki_error *);
 
     lki_server *server;
+    lki_sent sent;
     lki_caller caller;
     bool asked, is_over;
     bool orphaned; /* its caller has gone: it is freed when its request is completed */

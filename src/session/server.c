@@ -450,9 +450,3 @@ void lki_server_push(lki_server *server) {
 void lki_server_hurry(lki_server *server) {
     server->commands.urgent = true;
 }
-
-bool lki_server_lacks(lki_server *server, lki_script_id script) {
-    bool lacks = server->script_missing[script];
-    server->script_missing[script] = false;
-    return lacks;
-}

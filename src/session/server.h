@@ -8,7 +8,7 @@
 #ifndef LKI_SERVER_H
 #define LKI_SERVER_H
 
-#include "engine/command.h"
+#include "engine/form.h"
 #include "net/greet.h"
 #include "net/link.h"
 
@@ -43,9 +43,9 @@ struct lki_server {
     lki_session *session;
     size_t index;
     lki_line commands, messages;
-    bool script_missing[LKI_SCRIPTS]; /* the next of these goes with its text */
-    size_t waiting;                   /* operations in the server's queues */
-    size_t async_waiting;             /* those of them that no caller waits for */
+    lki_form form;
+    size_t waiting;       /* operations in the server's queues */
+    size_t async_waiting; /* those of them that no caller waits for */
 };
 
 lk_status lki_server_init(lki_server *, lki_session *, size_t index, lki_error *);
@@ -88,8 +88,5 @@ int64_t lki_server_published_us(const lki_server *);
 void lki_server_push(lki_server *);
 
 void lki_server_hurry(lki_server *); /* the keeper reads the answers at once */
-
-/* Whether to send the text of a script this time; clears the mark. */
-bool lki_server_lacks(lki_server *, lki_script_id);
 
 #endif

@@ -111,7 +111,7 @@ static const struct {
       .fence = UINT64_C(1) << 53,
       .ms = 86400000,
       .flags = 7}},
-    {"queued~9~3~250", {.word = LKI_ANSWER_QUEUED, .server_us = 9, .place = 3, .ms = 250}},
+    {"queued~9~3~250", {.word = LKI_ANSWER_QUEUED, .server_us = 9, .position = 3, .ms = 250}},
     {"busy~9~250", {.word = LKI_ANSWER_BUSY, .server_us = 9, .ms = 250}},
     {"deadlock~9", {.word = LKI_ANSWER_DEADLOCK, .server_us = 9}},
     {"not-held~9", {.word = LKI_ANSWER_NOT_HELD, .server_us = 9}},
@@ -127,7 +127,7 @@ static void assert_answer(const lki_answer *read, const lki_answer *expected) {
     assert_int_equal(read->word, expected->word);
     assert_int_equal(read->server_us, expected->server_us);
     assert_int_equal(read->fence, expected->fence);
-    assert_int_equal(read->place, expected->place);
+    assert_int_equal(read->position, expected->position);
     assert_int_equal(read->reads, expected->reads);
     assert_int_equal(read->writes, expected->writes);
     assert_int_equal(read->count, expected->count);
@@ -218,7 +218,7 @@ static void entries_of_renew_are_read_one_by_one(void **state) {
     static const lki_answer expected[] = {
         {.word = LKI_ANSWER_LEASE, .ms = 5},
         {.word = LKI_ANSWER_NOT_HELD},
-        {.word = LKI_ANSWER_QUEUED, .place = 3, .ms = 250},
+        {.word = LKI_ANSWER_QUEUED, .position = 3, .ms = 250},
         {.word = LKI_ANSWER_GRANTED, .fence = 7, .ms = 800, .flags = 5},
         {.word = LKI_ANSWER_ERROR},
         {.word = LKI_ANSWER_LEASE, .ms = 6},

@@ -1,7 +1,7 @@
 /* The options of a client: defaults, limits, and what others see of them. */
 #include "base/memory.h"
 #include "client/settings.h"
-#include "engine/command.h"
+#include "engine/form.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -25,13 +25,13 @@ static void assert_same(const lki_timers *timers, const lki_timer all[], const i
     size_t count = 0;
     for (size_t i = 0; i < TIMERS; i++) {
         if (due_us[i] == LKI_NEVER) {
-            assert_int_equal(all[i].place, 0);
+            assert_int_equal(all[i].slot, 0);
             continue;
         }
         count++;
         least_us = due_us[i] < least_us ? due_us[i] : least_us;
         assert_int_equal(all[i].due_us, due_us[i]);
-        assert_ptr_equal(timers->heap[all[i].place - 1], &all[i]);
+        assert_ptr_equal(timers->heap[all[i].slot - 1], &all[i]);
     }
     assert_int_equal(timers->count, count);
     const lki_timer *first = lki_timers_first(timers);
@@ -91,7 +91,7 @@ static void a_timer_that_is_not_set_can_be_taken_out(void **state) {
     lki_timers timers = {0};
     lki_timer timer = {0};
     lki_timers_set(&timers, &timer, LKI_NEVER);
-    assert_int_equal(timer.place, 0);
+    assert_int_equal(timer.slot, 0);
     assert_null(lki_timers_first(&timers));
     lki_timers_free(&timers);
 }

@@ -1,6 +1,7 @@
 /* Operations as commands: their words are those that SPEC 10 and 11 ask for, in that order. */
 #include "base/memory.h"
-#include "engine/command.h"
+#include "engine/form.h"
+#include "engine/scan.h"
 
 #include "resp.h"
 
@@ -19,53 +20,54 @@
 
 enum { HEAD = 3, KEYS = 4 };
 
-static const lki_place place = {"lk", "a"};
+static const lki_key lock_a = {"lk", "a"};
+static lki_form form; /* the server lacks nothing */
 static const uint64_t greatest = UINT64_C(1) << 53;
 
-static const lki_acquire_words acquire_words = {.handle = HANDLE,
-                                                .req = 7,
-                                                .fence = 8,
-                                                .mode = LK_WRITE,
-                                                .wait = true,
-                                                .lease_ms = 30000,
-                                                .policy = LK_PHASE_FAIR,
-                                                .floor = 9,
-                                                .owner = "owner",
-                                                .group = "group",
-                                                .who = "1 host app"};
+static const lki_acquire_arguments acquire_words = {.handle = HANDLE,
+                                                    .req = 7,
+                                                    .fence = 8,
+                                                    .mode = LK_WRITE,
+                                                    .wait = true,
+                                                    .lease_ms = 30000,
+                                                    .policy = LK_PHASE_FAIR,
+                                                    .floor = 9,
+                                                    .owner = "owner",
+                                                    .group = "group",
+                                                    .who = "1 host app"};
 
-static void make_acquire(lki_bytes *out, bool text) {
-    lki_command_acquire(out, place, text, &acquire_words);
+static void make_acquire(lki_form *asked, lki_bytes *out) {
+    lki_form_acquire(asked, out, lock_a, &acquire_words);
 }
 
-static void make_release(lki_bytes *out, bool text) {
-    lki_command_release(out, place, text, HANDLE, 7, 8, LK_WRITE);
+static void make_release(lki_form *asked, lki_bytes *out) {
+    lki_form_release(asked, out, lock_a, HANDLE, 7, 8, LK_WRITE);
 }
 
-static void make_renew(lki_bytes *out, bool text) {
-    lki_renew_words entry = {place, HANDLE, 8, 7, 30000};
-    lki_command_renew(out, text, &entry, 1);
+static void make_renew(lki_form *asked, lki_bytes *out) {
+    lki_renew_entry entry = {lock_a, HANDLE, 8, 7, 30000};
+    lki_form_renew(asked, out, &entry, 1);
 }
 
-static void make_convert(lki_bytes *out, bool text) {
-    lki_command_convert(out, place, text, HANDLE, 7, 8);
+static void make_convert(lki_form *asked, lki_bytes *out) {
+    lki_form_convert(asked, out, lock_a, HANDLE, 7, 8);
 }
 
-static void make_cancel(lki_bytes *out, bool text) {
-    lki_command_cancel(out, place, text, HANDLE, 7, 6);
+static void make_cancel(lki_form *asked, lki_bytes *out) {
+    lki_form_cancel(asked, out, lock_a, HANDLE, 7, 6);
 }
 
-static void make_inspect(lki_bytes *out, bool text) {
-    lki_command_inspect(out, place, text, 1000);
+static void make_inspect(lki_form *asked, lki_bytes *out) {
+    lki_form_inspect(asked, out, lock_a, 1000);
 }
 
-static void make_force(lki_bytes *out, bool text) {
-    lki_command_force(out, place, text, "owner");
+static void make_force(lki_form *asked, lki_bytes *out) {
+    lki_form_force(asked, out, lock_a, "owner");
 }
 
 /* The arguments behind the keys, and a word that stands in this script alone. */
 static const struct {
-    void (*make)(lki_bytes *, bool text);
+    void (*make)(lki_form *, lki_bytes *);
     const char *own_word;
     const char *arguments[12];
 } operations[] = {
@@ -105,9 +107,16 @@ static resp_command parse_acquire(lki_bytes *bytes) {
     return command;
 }
 
+static void make_operation(size_t i, lki_bytes *out, bool text) {
+    lki_form asked = {0};
+    for (size_t script = 0; script < LKI_SCRIPTS; script++)
+        asked.lacks[script] = text;
+    operations[i].make(&asked, out);
+}
+
 static resp_command parse_operation(size_t i, bool text) {
     lki_bytes bytes = {0};
-    operations[i].make(&bytes, text);
+    make_operation(i, &bytes, text);
     return operations[i].make == make_acquire ? parse_acquire(&bytes) : parse(&bytes);
 }
 
@@ -190,12 +199,12 @@ static void modes_waits_and_policies_have_their_words(void **state) {
     (void)state;
     static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader"};
     for (unsigned i = 0; i < 16; i++) {
-        lki_acquire_words words = acquire_words;
+        lki_acquire_arguments words = acquire_words;
         words.mode = i & 1 ? LK_WRITE : LK_READ;
         words.wait = i & 2;
         words.policy = (lk_policy)(i >> 2);
         lki_bytes bytes = {0};
-        lki_command_acquire(&bytes, place, false, &words);
+        lki_form_acquire(&form, &bytes, lock_a, &words);
         resp_command command = parse_acquire(&bytes);
         char *const *arguments = command.words + HEAD + KEYS;
         assert_string_equal(arguments[3], i & 1 ? "write" : "read");
@@ -209,7 +218,7 @@ static void modes_waits_and_policies_have_their_words(void **state) {
 static void a_release_names_its_mode(void **state) {
     (void)state;
     lki_bytes bytes = {0};
-    lki_command_release(&bytes, place, false, HANDLE, 7, 8, LK_READ);
+    lki_form_release(&form, &bytes, lock_a, HANDLE, 7, 8, LK_READ);
     resp_command command = parse(&bytes);
     assert_string_equal(command.words[HEAD + KEYS + 3], "read");
     resp_command_clear(&command);
@@ -222,10 +231,10 @@ static void numbers_and_texts_go_at_their_greatest(void **state) {
     memset(owner, '\n', LKI_OWNER_MOST);
     memset(group, '\xff', LKI_GROUP_MOST);
     memset(who, '\x01', LKI_WHO_MOST);
-    lki_acquire_words words = {HANDLE,  greatest, greatest, LK_READ, false, 86400000,
-                               LK_FAIR, greatest, owner,    group,   who};
+    lki_acquire_arguments words = {HANDLE,  greatest, greatest, LK_READ, false, 86400000,
+                                   LK_FAIR, greatest, owner,    group,   who};
     lki_bytes bytes = {0};
-    lki_command_acquire(&bytes, place, false, &words);
+    lki_form_acquire(&form, &bytes, lock_a, &words);
     resp_command command = parse_acquire(&bytes);
     const char *const expected[] = {HANDLE,
                                     "9007199254740992",
@@ -244,15 +253,15 @@ static void numbers_and_texts_go_at_their_greatest(void **state) {
 
 static void empty_texts_are_words_too(void **state) {
     (void)state;
-    lki_acquire_words words = acquire_words;
+    lki_acquire_arguments words = acquire_words;
     words.owner = words.group = words.who = "";
     lki_bytes bytes = {0};
-    lki_command_acquire(&bytes, place, false, &words);
+    lki_form_acquire(&form, &bytes, lock_a, &words);
     resp_command command = parse_acquire(&bytes);
     const char *const expected[] = {"", "", ""};
     assert_words(&command, HEAD + KEYS + 8, expected, 3);
     resp_command_clear(&command);
-    lki_command_force(&bytes, place, false, "");
+    lki_form_force(&form, &bytes, lock_a, "");
     command = parse(&bytes);
     assert_words(&command, HEAD + KEYS, expected, 1);
     resp_command_clear(&command);
@@ -260,15 +269,15 @@ static void empty_texts_are_words_too(void **state) {
 
 static void assert_renew(size_t count) {
     static char names[LKI_RENEW_MOST][16], handles[LKI_RENEW_MOST][LKI_HANDLE_LENGTH + 1];
-    lki_renew_words entries[LKI_RENEW_MOST];
+    lki_renew_entry entries[LKI_RENEW_MOST];
     lki_bytes bytes = {0};
     for (size_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "name:%zu", i);
         snprintf(handles[i], sizeof handles[i], "%032x-%012zx", 1, i);
-        entries[i] = (lki_renew_words){
+        entries[i] = (lki_renew_entry){
             {"pre", names[i]}, handles[i], i % 2 ? 0 : greatest - i, i + 1, 100 + (int64_t)i};
     }
-    lki_command_renew(&bytes, false, entries, count);
+    lki_form_renew(&form, &bytes, entries, count);
     resp_command command = parse(&bytes);
     assert_int_equal(command.count, HEAD + 2 * KEYS * count);
     assert_int_equal(strtoul(command.words[2], NULL, 10), KEYS * count);
@@ -302,7 +311,7 @@ static void a_command_stands_behind_what_is_there_already(void **state) {
     (void)state;
     lki_bytes bytes = {0};
     for (size_t i = 0; i < OPERATIONS; i++)
-        operations[i].make(&bytes, i % 2);
+        make_operation(i, &bytes, i % 2);
     size_t at = 0;
     for (size_t i = 0; i < OPERATIONS; i++) {
         resp_command expected = parse_operation(i, i % 2);
@@ -324,7 +333,7 @@ static void a_command_without_memory_is_remembered_as_failed(void **state) {
     for (size_t i = 0; i < OPERATIONS; i++) {
         lki_bytes bytes = {0};
         lki_memory_refuse(refuse_all);
-        operations[i].make(&bytes, true);
+        make_operation(i, &bytes, true);
         lki_memory_refuse(NULL);
         assert_true(bytes.failed);
         lki_bytes_free(&bytes);
@@ -335,7 +344,7 @@ static void a_command_without_memory_is_remembered_as_failed(void **state) {
 
 static resp_command command_of(const char *prefix, const char *name) {
     lki_bytes bytes = {0};
-    lki_command_inspect(&bytes, (lki_place){prefix, name}, false, 1);
+    lki_form_inspect(&form, &bytes, (lki_key){prefix, name}, 1);
     return parse(&bytes);
 }
 
@@ -450,7 +459,7 @@ static void a_name_of_more_than_512_bytes_is_refused(void **state) {
 static void assert_scan(const char *prefix, const char *start, size_t start_length,
                         const char *pattern) {
     lki_bytes bytes = {0};
-    lki_command_scan(&bytes, prefix, "42", start, start_length);
+    lki_scan(&bytes, prefix, "42", start, start_length);
     resp_command command = parse(&bytes);
     const char *const words[] = {"SCAN", "42", "MATCH", pattern, "COUNT"};
     for (size_t i = 0; i < 5; i++)
