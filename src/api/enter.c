@@ -38,6 +38,7 @@ lk_status lki_enter_lock(const lk_lock *lock, lki_blocking blocking) {
 }
 
 void lki_leave(lki_session *session) {
+    lki_session_settle(session);
     lki_session_release(session);
     lki_cancellation_on();
 }

@@ -90,6 +90,7 @@ void lki_client_close(lk_client *client) {
     session->closed = true;
     lki_session_break(session);
     lki_locks_end(&client->locks);
+    lki_locks_drain(&client->locks);
     while (session->calls)
         pthread_cond_wait(&session->ended, &session->monitor);
     pthread_mutex_unlock(&session->monitor);

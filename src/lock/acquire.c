@@ -19,7 +19,7 @@ bool lki_acquire_check(lki_operation *op) {
 /* ------------------------------------------------------------------------------ granted */
 
 bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
-    lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, mode);
+    lki_operation *undo = lki_operation_new(lock, LKI_DO_RELEASE, mode);
     if (!undo)
         return false;
     undo->reported = true;
@@ -37,11 +37,11 @@ static void take_back(lki_operation *op, uint64_t fence) {
         return;
     }
     op->in_doubt = true;
-    op->leaving = op->result.status;
     op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-    if (op->state == LKI_ASKED)
+    if (op->kind == LKI_DO_ACQUIRE)
+        lki_operation_leave(op, op->result.status);
+    else
         lki_operation_set(op, LKI_UNSENT);
-    lki_lock_plan(op->lock);
 }
 
 void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
@@ -50,7 +50,7 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
     if (lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
     else if (lki_hold_begins(lock) && lki_lease_end_us(from_us, answer->ms) <= lki_now_us())
-        lki_operation_report(op, op->leaving ? op->leaving : LK_UNAVAILABLE,
+        lki_operation_report(op, op->state == LKI_CANCELING ? op->cancel_status : LK_UNAVAILABLE,
                              "it was granted, but the server's answer came when the lease of "
                              "%lld ms was over",
                              (long long)answer->ms);
@@ -72,17 +72,17 @@ static void queued(lki_operation *op, const lki_answer *answer) {
     lock->waiting = op;
     op->in_doubt = false;
     op->silent_since_us = now_us;
-    lki_waiter_told(lock, answer->position, answer->ms, op->ask.sent_us);
-    lki_operation_set(op, LKI_WAITING);
-    if (op->leaving && !op->cancel_on_way)
-        lki_acquire_send_cancel(op);
-    lki_lock_advance(lock);
+    lki_waiter_schedule_refresh(lock, answer->position, answer->ms, op->ask.sent_us);
+    if (op->state == LKI_ASKED)
+        lki_operation_set(op, LKI_WAITING);
+    lki_lock_changed(lock);
 }
 
 static void busy(lki_operation *op) {
     lk_lock *lock = op->lock;
-    if (op->leaving || op->reported || !op->wait) {
-        lki_operation_report(op, op->leaving ? op->leaving : LK_BUSY, NULL);
+    bool is_canceling = op->state == LKI_CANCELING;
+    if (is_canceling || !op->wait) {
+        lki_operation_report(op, is_canceling ? op->cancel_status : LK_BUSY, NULL);
         lki_operation_over(op);
         return;
     }
@@ -94,7 +94,6 @@ static void busy(lki_operation *op) {
     op->silent_since_us = lki_now_us();
     lki_operation_set(op, LKI_SUBSCRIBING);
     lki_server_want_messages(lock->server);
-    lki_lock_advance(lock);
 }
 
 void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
@@ -112,7 +111,6 @@ void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
         lki_operation_report(op, LK_DEADLOCK, NULL);
         break;
     case LKI_ANSWER_NOT_HELD:
-        op->leaving = LK_LOST; /* it is about to end: there is nothing to cancel */
         lki_hold_lose(op->lock, "the server says that it is not held any more");
         lki_operation_report(op, LK_LOST, NULL);
         break;
@@ -133,29 +131,10 @@ void lki_drop_answered(lki_operation *op, const lki_answer *answer) {
 
 /* ------------------------------------------------------------------------------ cancelled */
 
-void lki_acquire_send_cancel(lki_operation *op) {
-    lk_lock *lock = op->lock;
-    lki_link *link = &lock->server->commands.link;
-    int64_t now_us = lki_now_us();
-    bool is_others_turn = lock->asked && lock->asked != op;
-    if (op->cancel_on_way || is_others_turn || !lki_link_is_up(link) || now_us < op->retry_us) {
-        lki_lock_plan(lock);
-        return;
-    }
-    op->cancel_sent = lki_form_cancel(&lock->server->form, lki_link_begin(link), lki_lock_key(lock),
-                                      lock->handle, ++lock->last_request, op->request);
-    op->cancel.complete = lki_acquire_cancelled;
-    if (lki_link_commit(link, &op->cancel, now_us) == LK_OK) {
-        op->cancel_on_way = true;
-        lki_operation_retain(op);
-    } else {
-        op->retry_us = lki_after_ms(now_us, CANCEL_RETRY_MS);
-    }
-    if (op->caller) {
-        op->caller->recheck = true;
-        lki_caller_notify(op->caller);
-    }
-    lki_lock_plan(lock);
+void lki_acquire_report_cut(lki_operation *op) {
+    lki_operation_report(op, op->cancel_status == LK_TIMEOUT ? LK_UNAVAILABLE : op->cancel_status,
+                         "the connection was lost before the server could say");
+    lki_lock_changed(op->lock);
 }
 
 static void cancel_refused(lki_operation *op, const char *text) {
@@ -169,13 +148,13 @@ static void cancel_refused(lki_operation *op, const char *text) {
             return;
         }
     }
-    lki_lock_advance(op->lock);
+    lki_lock_changed(op->lock);
 }
 
 static void cancel_answered(lki_operation *op, const lki_answer *answer) {
     switch (answer->word) {
     case LKI_ANSWER_CANCELLED:
-        lki_operation_report(op, op->leaving, NULL);
+        lki_operation_report(op, op->cancel_status, NULL);
         lki_operation_over(op);
         break;
     case LKI_ANSWER_GRANTED:
@@ -187,20 +166,19 @@ static void cancel_answered(lki_operation *op, const lki_answer *answer) {
     default: /* it may still wait there: the cancel is tried again until it is understood */
         lki_operation_report(op, LK_INTERNAL, "the server's answer to cancel makes no sense");
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-        lki_lock_advance(op->lock);
+        lki_lock_changed(op->lock);
         break;
     }
 }
 
-void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
+static void cancel_completed(lki_request *request, const redisReply *reply) {
     lki_operation *op =
         (lki_operation *)(void *)((char *)request - offsetof(lki_operation, cancel));
-    op->cancel_on_way = false;
-    bool is_settled = op->state == LKI_OVER || op->kind != LKI_DO_ACQUIRE;
-    if (!is_settled && !reply) {
-        lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
-                             "the connection was lost before the server could say");
-    } else if (!is_settled) {
+    if (op->state == LKI_OVER) {
+        /* It was settled another way: by a message, or by the answer to its request. */
+    } else if (!reply) {
+        lki_acquire_report_cut(op);
+    } else {
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
             lki_locks_saw(op->lock->locks, answer.server_us);
@@ -208,4 +186,21 @@ void lki_acquire_cancelled(lki_request *request, const redisReply *reply) {
         op->lock->locks->settled += op->state == LKI_OVER;
     }
     lki_operation_release(op);
+}
+
+void lki_acquire_send_cancel(lki_operation *op) {
+    lk_lock *lock = op->lock;
+    lki_link *link = &lock->server->commands.link;
+    int64_t now_us = lki_now_us();
+    bool is_others_turn = lock->asked && lock->asked != op;
+    if (op->cancel.on_way || is_others_turn || !lki_link_is_up(link) || now_us < op->retry_us)
+        return;
+    op->cancel_sent = lki_form_cancel(&lock->server->form, lki_link_begin(link), lki_lock_key(lock),
+                                      lock->handle, ++lock->last_request, op->request);
+    op->cancel.complete = cancel_completed;
+    if (lki_link_commit(link, &op->cancel, now_us) == LK_OK)
+        lki_operation_retain(op);
+    else
+        op->retry_us = lki_after_ms(now_us, CANCEL_RETRY_MS);
+    lki_operation_recheck(op);
 }

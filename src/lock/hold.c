@@ -65,7 +65,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
         plan_renewal(lock, from_us);
     else if (is_new) /* an upgrade keeps its hold's lease (SPEC 4.3), and its next renewal */
         plan_claim(lock);
-    lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
@@ -75,7 +75,7 @@ void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
     plan_renewal(lock, sent_us);
     if (wanted_us > sent_us && wanted_us < lock->renew_us)
         lock->renew_us = wanted_us; /* its reason is younger than this answer */
-    lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 static void end_hold(lk_lock *lock) {
@@ -97,14 +97,14 @@ void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
         lock->lost = lock->abandoned = false;
         lock->first_fence = lock->fence = 0;
     }
-    lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 void lki_hold_turned(lk_lock *lock) {
     lock->reads++;
     lock->writes--;
     lki_order_turn(&lock->order);
-    lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 static void tell_loss(lki_callback *callback) {
@@ -148,15 +148,9 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
         lki_lock_retain(lock);
         lki_callbacks_add(&lock->session->callbacks, &lock->lost_callback);
     }
-    bool was_advancing = lock->advancing;
-    lock->advancing = true; /* what may begin now begins after all that is to be told and dropped */
     lose_acquire(lock->asked);
     lose_acquire(lock->waiting);
-    lock->advancing = was_advancing;
-    if (lock->freed)
-        lki_lock_advance(lock); /* nothing is left to give back: that may be the end of it */
-    else
-        lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 /* While its last release has no answer nobody knows whether this is the hold that it had. */
@@ -165,5 +159,7 @@ bool lki_hold_begins(const lk_lock *lock) {
 }
 
 bool lki_hold_is_ending(const lk_lock *lock) {
-    return lock->asked && lock->asked->kind == LKI_DO_RELEASE && lock->reads + lock->writes == 1;
+    const lki_operation *asked = lock->asked;
+    return asked && asked->kind == LKI_DO_RELEASE && !asked->reported &&
+           lock->reads + lock->writes == 1;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
+#include "lock/renewal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -139,7 +140,6 @@ static void cancel(lki_operation *op) {
 }
 
 void lki_lock_cancel(lk_lock *lock) {
-    lock->advancing = true;
     for (lki_operation *op = lock->pending, *next; op; op = next) {
         next = op->next;
         cancel(op);
@@ -147,21 +147,21 @@ void lki_lock_cancel(lk_lock *lock) {
     cancel(lock->waiting);
     if (lock->asked && lock->asked->wait)
         cancel(lock->asked);
-    lock->advancing = false;
-    lki_lock_advance(lock);
 }
 
 void lki_lock_shut(lk_lock *lock) {
-    lki_lock_retain(lock);
-    lock->advancing = true; /* what is pending ends, rather than begins */
     leave_all(lock);
-    lock->advancing = false;
-    lki_lock_advance(lock);
+    lki_lock_changed(lock);
+}
+
+static void release_if_awaited(lk_lock *lock) {
+    if (!lock->awaiting_release)
+        return;
+    lock->awaiting_release = false;
     lki_lock_release(lock);
 }
 
 void lki_lock_end(lk_lock *lock) {
-    lock->advancing = true; /* nothing begins any more */
     while (lock->asked || lock->waiting || lock->pending) {
         lki_operation *op = lock->asked     ? lock->asked
                             : lock->waiting ? lock->waiting
@@ -169,10 +169,7 @@ void lki_lock_end(lk_lock *lock) {
         lki_operation_report(op, LK_CANCELED, NULL);
         lki_operation_over(op);
     }
-    if (lock->lingers) {
-        lock->lingers = false;
-        lki_lock_release(lock);
-    }
+    release_if_awaited(lock);
 }
 
 static bool is_to_be_told(const lki_operation *op) {
@@ -199,7 +196,7 @@ void lki_lock_free(lk_lock *lock) {
         if (!lki_callbacks_run_about(&session->callbacks, lock))
             pthread_cond_wait(&session->ended, &session->monitor);
     if (!session->closed && lki_lock_holds(lock))
-        lock->lingers = true;
+        lock->awaiting_release = true;
     else
         lki_lock_release(lock);
 }
@@ -268,7 +265,7 @@ static bool comes_later(const lk_lock *lock, const lki_operation *op) {
 }
 
 static bool is_cancel_on_way(const lk_lock *lock) {
-    return lock->waiting && lock->waiting->cancel_on_way;
+    return lock->waiting && lock->waiting->cancel.on_way;
 }
 
 static bool has_what_it_gives_back(const lk_lock *lock, const lki_operation *op) {
@@ -317,8 +314,7 @@ static void begin(lk_lock *lock, lki_operation **link) {
     lock->asked = op;
     op->silent_since_us = lki_now_us(); /* it may have stood behind another for long */
     lki_operation_set(op, LKI_UNSENT);
-    lki_operation_owed(op);
-    lki_operation_send(op);
+    lki_operation_blocks(op);
 }
 
 /* The first of the list that may begin; one that will not wait does not stand behind a waiter. */
@@ -331,8 +327,8 @@ static bool begin_one(lk_lock *lock) {
             begin(lock, link);
             return true;
         }
-        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting && !lock->waiting->leaving &&
-            !lock->asked && !is_cancel_on_way(lock)) {
+        if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting &&
+            lock->waiting->state != LKI_CANCELING && !lock->asked && !is_cancel_on_way(lock)) {
             lki_operation_report(op, LK_BUSY, "another thread waits with this handle");
             lki_operation_over(op);
             return true;
@@ -345,16 +341,13 @@ static bool ask_for_waiting(lk_lock *lock) {
     lki_operation *op = lock->waiting;
     if (!op || lock->asked)
         return false;
-    if (op->leaving && op->state == LKI_WAITING)
-        lki_acquire_send_cancel(op); /* it may have had to wait for its turn */
     if (op->state == LKI_SUBSCRIBING && lki_server_is_subscribed(lock->server))
         lki_operation_set(op, LKI_UNSENT);
     if (op->state != LKI_UNSENT)
         return false;
     lock->waiting = NULL;
     lock->asked = op;
-    lki_operation_owed(op);
-    lki_operation_send(op);
+    lki_operation_blocks(op);
     return true;
 }
 
@@ -365,39 +358,22 @@ static bool is_to_be_given_back(const lk_lock *lock) {
 }
 
 /* One after the other, until nothing is left. */
-static bool give_back_one(lk_lock *lock) {
+static void give_back_one(lk_lock *lock) {
     if (!is_to_be_given_back(lock))
-        return false;
-    lki_operation *undo = lki_operation_new(lock, LKI_DO_UNDO, lock->writes ? LK_WRITE : LK_READ);
-    if (!undo)
-        return false;
-    undo->reported = true;
-    undo->fence = lock->fence;
-    lki_hold_given_back(lock, undo->mode);
-    lki_operation_begin(undo);
-    lki_operation_release(undo);
-    return true;
+        return;
+    lk_mode mode = lock->writes ? LK_WRITE : LK_READ;
+    if (lki_undo(lock, mode, lock->fence))
+        lki_hold_given_back(lock, mode);
 }
 
-void lki_lock_advance(lk_lock *lock) {
-    if (lock->advancing) {
-        lock->advance_again = true;
-        return;
-    }
-    lki_lock_retain(lock);
-    lock->advancing = true;
-    do {
-        lock->advance_again = false;
-        while (ask_for_waiting(lock) || begin_one(lock)) {}
-        give_back_one(lock);
-    } while (lock->advance_again);
-    lock->advancing = false;
-    lki_lock_plan(lock);
-    if (lock->lingers && !lki_lock_holds(lock)) {
-        lock->lingers = false;
-        lki_lock_release(lock);
-    }
-    lki_lock_release(lock);
+/* What could not be sent before: the server was away, or it was another request's turn. */
+static void send_again(lk_lock *lock) {
+    if (lock->asked && lock->asked->state == LKI_UNSENT)
+        lki_operation_send(lock->asked);
+    if (lock->asked && lock->asked->state == LKI_CANCELING)
+        lki_acquire_send_cancel(lock->asked);
+    if (lock->waiting && lock->waiting->state == LKI_CANCELING)
+        lki_acquire_send_cancel(lock->waiting);
 }
 
 /* ------------------------------------------------------------------------------ when */
@@ -406,15 +382,10 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
     return a_us < b_us ? a_us : b_us;
 }
 
-static bool needs_cancel(const lki_operation *op) {
-    const lki_operation *asked = op->lock->asked;
-    return op->kind == LKI_DO_ACQUIRE && (!asked || asked == op) && op->leaving &&
-           !op->cancel_on_way &&
-           (op->state == LKI_WAITING || (op->state == LKI_UNSENT && op->in_doubt));
-}
-
 static bool needs_sending(const lk_lock *lock, const lki_operation *op) {
-    return needs_cancel(op) || (op->state == LKI_UNSENT && lock->asked == op && !op->cancel_on_way);
+    bool is_its_turn = !lock->asked || lock->asked == op;
+    return (op->state == LKI_UNSENT && lock->asked == op) ||
+           (op->state == LKI_CANCELING && !op->cancel.on_way && is_its_turn);
 }
 
 static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
@@ -426,22 +397,12 @@ static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
     return due_us;
 }
 
-static int64_t renewal_due_us(const lk_lock *lock) {
-    int64_t due_us = LKI_NEVER;
-    if (!lki_link_is_up(&lock->server->commands.link))
-        return due_us;
-    if (lki_lock_holds(lock) && !lock->freed && !lock->renewing_hold && !lki_hold_is_ending(lock))
-        due_us = lock->renew_us;
-    if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter)
-        due_us = earlier(due_us, lock->waiter_us);
-    return due_us;
-}
-
-void lki_lock_plan(lk_lock *lock) {
+/* Sets the timer to the next instant at which something is due, and tells the keeper. */
+static void plan(lk_lock *lock) {
     int64_t due_us = lki_lock_holds(lock) ? runs_out_us(lock) : LKI_NEVER;
     if (is_to_be_given_back(lock))
         due_us = earlier(due_us, lki_after_ms(lki_now_us(), GIVE_BACK_RETRY_MS));
-    due_us = earlier(due_us, renewal_due_us(lock));
+    due_us = earlier(due_us, lki_renewal_due_us(lock));
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
     for (const lki_operation *op = lock->pending; op; op = op->next)
@@ -451,38 +412,45 @@ void lki_lock_plan(lk_lock *lock) {
     lki_keeper_due(lock->session, due_us);
 }
 
-bool lki_lock_renewal_is_due(const lk_lock *lock, int64_t by_us) {
-    return renewal_due_us(lock) <= by_us;
+static bool times_up(const lki_operation *op, int64_t now_us) {
+    return !op->caller && lki_operation_due_us(op) <= now_us;
 }
 
-static void operation_due(lk_lock *lock, lki_operation *op, int64_t now_us) {
-    if (!op || operation_due_us(lock, op) > now_us)
-        return;
-    lki_operation_retain(op);
-    if (!op->caller && lki_operation_due_us(op) <= now_us)
+static void look_at_time(lki_operation *op, int64_t now_us) {
+    if (op && times_up(op, now_us))
         lki_operation_time_up(op, now_us);
-    if (needs_cancel(op))
-        lki_acquire_send_cancel(op);
-    else if (needs_sending(lock, op))
-        lki_operation_send(op);
-    lki_operation_release(op);
 }
 
-bool lki_lock_due(lk_lock *lock, int64_t now_us) {
-    lki_lock_retain(lock);
+void lki_lock_due(lk_lock *lock, int64_t now_us) {
     lose_if_run_out(lock, now_us);
-    operation_due(lock, lock->asked, now_us);
-    operation_due(lock, lock->waiting, now_us);
+    look_at_time(lock->asked, now_us);
+    look_at_time(lock->waiting, now_us);
     lki_operation *op = lock->pending;
     while (op) {
-        bool is_due = operation_due_us(lock, op) <= now_us;
-        operation_due(lock, op, now_us);
+        bool is_due = times_up(op, now_us);
+        look_at_time(op, now_us);
         op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
     }
-    if (lock->freed || lock->session->closing || lock->lost)
-        lki_lock_advance(lock);
-    bool renew = lki_lock_renewal_is_due(lock, now_us) && lock->references > 1;
-    lki_lock_plan(lock);
-    lki_lock_release(lock);
-    return renew;
+    lki_lock_changed(lock);
+}
+
+/* ------------------------------------------------------------------------------ changes */
+
+void lki_lock_changed(lk_lock *lock) {
+    if (lock->is_dirty)
+        return;
+    lock->is_dirty = true;
+    lock->next_dirty = lock->locks->dirty;
+    lock->locks->dirty = lock;
+    lki_lock_retain(lock);
+}
+
+void lki_lock_settle(lk_lock *lock) {
+    do {
+        send_again(lock);
+    } while (ask_for_waiting(lock) || begin_one(lock));
+    give_back_one(lock);
+    plan(lock);
+    if (!lki_lock_holds(lock))
+        release_if_awaited(lock);
 }

@@ -20,16 +20,16 @@ struct lk_lock {
     lki_locks *locks;
     lki_session *session;
     lki_server *server;
-    unsigned references; /* the user's, and each operation's and renewal's in progress */
-    bool freed;          /* by its user */
-    bool lingers;        /* freed, but what it holds could not be given back yet */
+    unsigned references;   /* the user's, and each operation's and renewal's in progress */
+    bool freed;            /* by its user */
+    bool awaiting_release; /* freed, but what it holds could not be given back yet */
     bool manual_renew;
     bool abandoned; /* at the last grant */
     bool lost;      /* reads and writes are what is still to be unlocked then */
     bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
     bool renewal_in_doubt;               /* the server may have the hold for longer than we know */
     bool unclaimed; /* granted by hand-over, for a second; the first renewal claims it */
-    bool advancing, advance_again;
+    bool is_dirty;  /* in the list below */
     lk_policy policy;
     unsigned reads, writes; /* that callers have and did not give back */
     unsigned acquires;      /* operations that exist: each may yet become one more hold */
@@ -57,7 +57,8 @@ struct lk_lock {
     lki_operation *asked, *waiting, *pending;
     int64_t waiter_us; /* the waiter's next renewal */
     lki_timer timer;
-    lk_lock *next_due; /* in the keeper's list of what is to be renewed now */
+    lk_lock *next_due;   /* in lki_locks.due */
+    lk_lock *next_dirty; /* in lki_locks.dirty, which has a reference */
 
     char handle[LKI_HANDLE_LENGTH + 1];
     char name[];
@@ -77,15 +78,14 @@ void lki_lock_release(lk_lock *); /* may free it; the session stays */
 lki_key lki_lock_key(const lk_lock *);
 bool lki_lock_holds(const lk_lock *); /* something, and it is not lost */
 
-/* Begins what can begin: after everything that may have made room. */
-void lki_lock_advance(lk_lock *);
+/*
+ * Something of the handle has changed: the next drain settles it. Settling sends what can be sent,
+ * begins operations that can begin, and sets the timer of the handle.
+ */
+void lki_lock_changed(lk_lock *);
+void lki_lock_settle(lk_lock *); /* the drain's */
 
-/* Sets the timer to the next instant at which something is due, and tells the keeper. */
-void lki_lock_plan(lk_lock *);
-
-/* The keeper's: something is due. Returns whether an entry of it must be renewed now. */
-bool lki_lock_due(lk_lock *, int64_t now_us);
-bool lki_lock_renewal_is_due(const lk_lock *, int64_t by_us);
+void lki_lock_due(lk_lock *, int64_t now_us); /* its timer has run out */
 
 /* A message came for the handles of this client. */
 void lki_locks_heard(lki_locks *, const char *text, size_t length);

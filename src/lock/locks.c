@@ -26,6 +26,18 @@ void lki_locks_saw(lki_locks *locks, uint64_t fence_or_time) {
         locks->floor = fence_or_time;
 }
 
+bool lki_locks_drain(lki_locks *locks) {
+    bool any = locks->dirty;
+    while (locks->dirty) {
+        lk_lock *lock = locks->dirty;
+        locks->dirty = lock->next_dirty;
+        lock->is_dirty = false;
+        lki_lock_settle(lock);
+        lki_lock_release(lock);
+    }
+    return any;
+}
+
 /* ------------------------------------------------------------------------------ connections */
 
 typedef void visit(lk_lock *, const lki_error *);
@@ -46,53 +58,41 @@ static void renew_now(lk_lock *lock) {
     lock->waiter_us = lki_now_us();
     if (lki_lock_holds(lock) && !lock->manual_renew)
         lock->renew_us = lock->waiter_us;
+    lki_lock_changed(lock);
 }
 
 /* What is in doubt is asked again, what is held or waits is renewed at once. */
 static void connected(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
-    if (lock->asked && lock->asked->state == LKI_UNSENT) {
+    if (lock->asked)
         lock->asked->retry_us = 0;
-        lki_operation_send(lock->asked);
-    }
-    if (lock->waiting && lock->waiting->leaving && lock->waiting->state == LKI_WAITING)
-        lki_acquire_send_cancel(lock->waiting);
-    lki_lock_advance(lock);
-}
-
-static void recheck(const lki_operation *op) {
-    if (op && op->caller) {
-        op->caller->recheck = true;
-        lki_caller_notify(op->caller);
-    }
 }
 
 /* From now on callers have less patience: they look at their time again. */
 static void disconnected(lk_lock *lock, const lki_error *error) {
     (void)error;
-    recheck(lock->asked);
-    recheck(lock->waiting);
+    lki_operation_recheck(lock->asked);
+    lki_operation_recheck(lock->waiting);
     for (const lki_operation *op = lock->pending; op; op = op->next)
-        recheck(op);
-    lki_lock_plan(lock);
+        lki_operation_recheck(op);
+    lki_lock_changed(lock);
 }
 
 /* A grant, or a loss, may have been published while nobody listened. */
 static void subscribed(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
-    recheck(lock->waiting);
-    lki_lock_advance(lock);
+    lki_operation_recheck(lock->waiting);
 }
 
 static void refresh_waiter(lk_lock *lock, const lki_error *error) {
     (void)error;
     int64_t now_us = lki_now_us();
-    if (!lock->waiting || lock->waiting->state != LKI_WAITING || lock->waiter_us <= now_us)
+    if (!lock->waiting || !lki_operation_is_queued(lock->waiting) || lock->waiter_us <= now_us)
         return;
     lock->waiter_us = now_us;
-    lki_lock_plan(lock);
+    lki_lock_changed(lock);
 }
 
 static void refused(lk_lock *lock, const lki_error *error) {
@@ -142,40 +142,56 @@ static void send_renewals(lki_locks *locks, int64_t now_us) {
     }
 }
 
-/* Renewals that would be due soon go along with those that are: a full command costs less. */
-static bool could_go_along(const lk_lock *lock, int64_t now_us) {
-    int64_t slack_us = lock->lease_ms * 1000 / SLACK_OF_LEASE;
-    return !lock->waiting && lock->timer.due_us <= now_us + slack_us &&
-           lki_lock_renewal_is_due(lock, now_us + slack_us);
-}
-
-static void renew_along(lki_locks *locks, lk_lock *lock) {
+static void renew_next(lki_locks *locks, lk_lock *lock) {
     lock->next_due = locks->due[lock->server->index];
     locks->due[lock->server->index] = lock;
-    /* Out of the heap until it is sent, so that the next one comes to the top. */
+    lki_lock_changed(lock); /* so it stays until its renewal is sent */
+}
+
+/* Out of the heap until it is settled, so that the next one comes to the top. */
+static void take_out(lki_locks *locks, lk_lock *lock) {
     lki_timers_set(&locks->timers, &lock->timer, LKI_NEVER);
+}
+
+static bool run_due(lki_locks *locks, int64_t now_us) {
+    bool any = false;
+    lki_timer *timer;
+    while ((timer = lki_timers_first(&locks->timers)) && timer->due_us <= now_us) {
+        lk_lock *lock = lock_of(timer);
+        take_out(locks, lock);
+        lki_lock_due(lock, now_us);
+        if (lki_renewal_due_us(lock) <= now_us) {
+            renew_next(locks, lock);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Renewals that would be due soon go along with those that are: a full command costs less. */
+static void renew_along(lki_locks *locks, int64_t now_us) {
+    lki_timer *timer;
+    while ((timer = lki_timers_first(&locks->timers))) {
+        lk_lock *lock = lock_of(timer);
+        int64_t by_us = now_us + lock->lease_ms * 1000 / SLACK_OF_LEASE;
+        if (lock->waiting || timer->due_us > by_us || lki_renewal_due_us(lock) > by_us)
+            return;
+        take_out(locks, lock);
+        lock->renew_us = lock->renew_us > now_us ? now_us : lock->renew_us;
+        renew_next(locks, lock);
+    }
 }
 
 static void on_due(void *context, int64_t now_us) {
     lki_locks *locks = context;
-    bool any = false;
-    lki_timer *timer;
-    while ((timer = lki_timers_first(&locks->timers))) {
-        lk_lock *lock = lock_of(timer);
-        if (timer->due_us <= now_us) {
-            if (lki_lock_due(lock, now_us)) {
-                renew_along(locks, lock);
-                any = true;
-            }
-        } else if (any && could_go_along(lock, now_us)) {
-            if (lock->renew_us > now_us)
-                lock->renew_us = now_us;
-            renew_along(locks, lock);
-        } else {
-            break;
-        }
-    }
+    if (run_due(locks, now_us))
+        renew_along(locks, now_us);
     send_renewals(locks, now_us);
+    lki_locks_drain(locks);
+}
+
+static bool on_drain(void *context) {
+    return lki_locks_drain(context);
 }
 
 static int64_t next_due_us(const void *context) {
@@ -193,6 +209,7 @@ const lki_session_events lki_locks_events = {
     .message = on_message,
     .next_due_us = next_due_us,
     .due = on_due,
+    .drain = on_drain,
 };
 
 /* ------------------------------------------------------------------------------ the end */

@@ -13,6 +13,7 @@ typedef struct {
     lki_session *session;
     lki_table table;
     lki_timers timers;
+    lk_lock *dirty;       /* handles that have changed since the last drain */
     lk_lock **due;        /* for each server, the handles to renew now; the keeper's */
     uint64_t floor;       /* the greatest fence or server time seen (SPEC 8.1) */
     uint64_t last_number; /* of a handle */
@@ -25,6 +26,9 @@ extern const lki_session_events lki_locks_events;
 
 lk_status lki_locks_init(lki_locks *, lki_session *, lki_error *); /* its topology must be set */
 void lki_locks_free(lki_locks *);
+
+/* Settles the handles that have changed: after a delivery, and at the end of every call. */
+bool lki_locks_drain(lki_locks *); /* false: none has */
 
 void lki_locks_saw(lki_locks *, uint64_t fence_or_time);
 

@@ -13,7 +13,7 @@ static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
         lki_operation *op = candidates[i];
         if (op && op->kind == LKI_DO_ACQUIRE && op->request == request &&
-            (op->state == LKI_WAITING || op->state == LKI_ASKED))
+            (op->state == LKI_ASKED || lki_operation_is_queued(op)))
             return op;
     }
     return NULL;
@@ -64,7 +64,7 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     } else {
         /* Only the server can say what it is, and for how long: its answer claims it, too. */
         lock->waiter_us = now_us;
-        lki_lock_plan(lock);
+        lki_lock_changed(lock);
     }
 }
 
@@ -74,7 +74,7 @@ static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {
     int64_t due_us = lki_after_ms(now_us, message->ms);
     if (op && (op->state == LKI_ASKED || due_us < lock->waiter_us)) {
         lock->waiter_us = due_us;
-        lki_lock_plan(lock);
+        lki_lock_changed(lock);
     }
 }
 
@@ -89,7 +89,7 @@ static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
         lki_hold_lose(lock, "somebody took it away by force");
     } else if (!lock->manual_renew) {
         lock->renew_us = now_us;
-        lki_lock_plan(lock);
+        lki_lock_changed(lock);
     }
 }
 

@@ -41,34 +41,45 @@ void lki_operation_release(lki_operation *op) {
 
 /* ------------------------------------------------------------------------------ its states */
 
-static bool is_waited_for_by_nobody(const lki_operation *op) {
-    return op->state == LKI_WAITING && !op->caller && !op->reported;
+bool lki_operation_is_queued(const lki_operation *op) {
+    return op->state == LKI_WAITING || op->state == LKI_CANCELING;
+}
+
+static bool is_async_waiter(const lki_operation *op) {
+    return lki_operation_is_queued(op) && !op->caller && !op->reported;
 }
 
 static bool is_arrow(lki_state from, lki_state to) {
     static const unsigned arrows[] = {
         [LKI_PENDING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
-        [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_OVER,
-        [LKI_ASKED] = 1U << LKI_UNSENT | 1U << LKI_WAITING | 1U << LKI_SUBSCRIBING | 1U << LKI_OVER,
-        [LKI_WAITING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
+        [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_CANCELING | 1U << LKI_OVER,
+        [LKI_ASKED] = 1U << LKI_UNSENT | 1U << LKI_WAITING | 1U << LKI_SUBSCRIBING |
+                      1U << LKI_CANCELING | 1U << LKI_OVER,
+        [LKI_WAITING] = 1U << LKI_UNSENT | 1U << LKI_CANCELING | 1U << LKI_OVER,
         [LKI_SUBSCRIBING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
+        [LKI_CANCELING] = 1U << LKI_OVER,
         [LKI_OVER] = 0,
     };
     return arrows[from] & 1U << to;
 }
 
+void lki_operation_recheck(const lki_operation *op) {
+    if (!op || !op->caller)
+        return;
+    op->caller->recheck = true;
+    lki_caller_notify(op->caller);
+}
+
 void lki_operation_set(lki_operation *op, lki_state state) {
     assert(is_arrow(op->state, state));
     (void)is_arrow;
-    int all = (state == LKI_WAITING) - (op->state == LKI_WAITING);
-    int async = -is_waited_for_by_nobody(op);
+    int all = -lki_operation_is_queued(op), async = -is_async_waiter(op);
     op->state = state;
-    async += is_waited_for_by_nobody(op);
+    all += lki_operation_is_queued(op);
+    async += is_async_waiter(op);
     lki_server_count_waiters(op->lock->server, all, async);
-    if (op->caller) {
-        op->caller->recheck = true;
-        lki_caller_notify(op->caller);
-    }
+    lki_operation_recheck(op);
+    lki_lock_changed(op->lock);
 }
 
 static void remove_from_list(lki_operation **first, const lki_operation *op) {
@@ -106,7 +117,7 @@ void lki_operation_put_ahead(lki_operation *op) {
 
 void lki_operation_over(lki_operation *op) {
     lk_lock *lock = op->lock;
-    assert(op->reported || op->kind == LKI_DO_UNDO);
+    assert(op->reported);
     if (op->state == LKI_PENDING)
         remove_from_list(&lock->pending, op);
     if (lock->asked == op)
@@ -117,7 +128,6 @@ void lki_operation_over(lki_operation *op) {
     lock->locks->operations--;
     if (lock->session->closing)
         pthread_cond_broadcast(&lock->session->ended);
-    lki_lock_advance(lock);
     lki_operation_release(op);
 }
 
@@ -138,7 +148,7 @@ void lki_operation_begin(lki_operation *op) {
     lock->locks->operations++;
     op->silent_since_us = lki_now_us();
     op->bound_us = bound_of(op, op->silent_since_us);
-    lki_lock_advance(lock);
+    lki_lock_changed(lock);
 }
 
 /* ------------------------------------------------------------------------------ its report */
@@ -175,7 +185,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         va_end(arguments);
         explain(op, status, format ? text : lk_status_text(status));
     }
-    lki_server_count_waiters(op->lock->server, 0, -is_waited_for_by_nobody(op));
+    lki_server_count_waiters(op->lock->server, 0, -is_async_waiter(op));
     op->reported = true;
     if (op->caller) {
         op->caller->done = true;
@@ -209,28 +219,29 @@ static const lki_operation *unanswered_before(const lki_operation *op) {
     const lk_lock *lock = op->lock;
     if (op->state != LKI_PENDING)
         return NULL;
-    return lock->asked                               ? lock->asked
-           : lock->waiting && lock->waiting->leaving ? lock->waiting
-                                                     : NULL;
+    if (lock->asked)
+        return lock->asked;
+    return lock->waiting && lock->waiting->state == LKI_CANCELING ? lock->waiting : NULL;
 }
 
 static bool is_on_way(const lki_operation *op) {
-    return op->ask_on_way || op->cancel_on_way;
+    return op->ask.on_way || op->cancel.on_way;
 }
 
 /* When the server will have been silent about it, or away, for too long. */
 static int64_t silence_ends_us(const lki_operation *op) {
     int64_t down_us = line_of(op)->down_since_us;
     const lki_operation *before = unanswered_before(op);
-    bool can_wait = op->state == LKI_PENDING || (op->state == LKI_WAITING && !op->leaving);
+    bool can_wait = op->state == LKI_PENDING || op->state == LKI_WAITING;
     if (is_on_way(op)) /* replies to earlier requests are signs of life */
         return timeout_after(op,
                              later(op->silent_since_us, lki_link_answered_us(&line_of(op)->link)));
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
     if (before) { /* what gives back is not given up before what it gives back */
-        int64_t since_us = before->reported ? before->owed_since_us
-                                            : later(before->owed_since_us, before->silent_since_us);
+        int64_t since_us = before->reported
+                               ? before->blocking_since_us
+                               : later(before->blocking_since_us, before->silent_since_us);
         return timeout_after(op, later(since_us, op->silent_since_us));
     }
     return down_us == LKI_NEVER ? LKI_NEVER
@@ -245,11 +256,11 @@ int64_t lki_operation_due_us(const lki_operation *op) {
     if (op->reported)
         return LKI_NEVER;
     int64_t give_up = give_up_us(op);
-    return op->leaving || op->deadline_us > give_up ? give_up : op->deadline_us;
+    return op->state == LKI_CANCELING || op->deadline_us > give_up ? give_up : op->deadline_us;
 }
 
 void lki_operation_time_up(lki_operation *op, int64_t now_us) {
-    if (op->kind == LKI_DO_ACQUIRE && !op->leaving && now_us >= op->deadline_us)
+    if (op->kind == LKI_DO_ACQUIRE && now_us >= op->deadline_us)
         lki_operation_leave(op, LK_TIMEOUT);
     /* After SIGSTOP the reply may already be in the socket. */
     if (!op->excused_us && is_on_way(op) && now_us > give_up_us(op) + LKI_LATE_US)
@@ -259,42 +270,41 @@ void lki_operation_time_up(lki_operation *op, int64_t now_us) {
 }
 
 /* So the time of those that stand behind it may be up sooner than they thought. */
-void lki_operation_owed(lki_operation *op) {
-    op->owed_since_us = op->silent_since_us;
-    for (lki_operation *behind = op->lock->pending; behind; behind = behind->next) {
-        if (behind->caller && lki_operation_due_us(behind) < behind->asleep_until_us) {
-            behind->caller->recheck = true;
-            lki_caller_notify(behind->caller);
-        }
-    }
+void lki_operation_blocks(lki_operation *op) {
+    op->blocking_since_us = op->silent_since_us;
+    for (const lki_operation *behind = op->lock->pending; behind; behind = behind->next)
+        if (lki_operation_due_us(behind) < behind->asleep_until_us)
+            lki_operation_recheck(behind);
 }
 
-/* The time is up; whether that is the server's fault is a matter of whether it can be reached. */
-static void report_leaving(lki_operation *op) {
+/* The time is up. Whether that is the server's fault depends on whether it can be reached. */
+static void report_leaving(lki_operation *op, lk_status status) {
     const lki_line *line = line_of(op);
-    if (op->leaving == LK_TIMEOUT && !lki_link_is_up(&line->link))
+    if (status == LK_TIMEOUT && !lki_link_is_up(&line->link))
         lki_operation_report(op, LK_UNAVAILABLE, "the wait is over, and the server is away (%s)",
                              line->why.text);
     else
-        lki_operation_report(op, op->leaving, NULL);
+        lki_operation_report(op, status, NULL);
 }
 
 void lki_operation_leave(lki_operation *op, lk_status status) {
     assert(op->kind == LKI_DO_ACQUIRE);
-    if (op->leaving || op->state == LKI_OVER)
+    if (op->state == LKI_CANCELING || op->state == LKI_OVER)
         return;
-    op->leaving = status;
-    op->silent_since_us = lki_now_us();
-    if (op->state == LKI_WAITING)
-        lki_operation_owed(op);
     bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
                              (op->state == LKI_UNSENT && !op->in_doubt);
     if (unknown_to_server || !lki_link_is_up(&line_of(op)->link))
-        report_leaving(op);
-    if (unknown_to_server)
+        report_leaving(op, status);
+    if (unknown_to_server) {
         lki_operation_over(op);
-    else
-        lki_acquire_send_cancel(op);
+        return;
+    }
+    bool was_waiting = op->state == LKI_WAITING;
+    op->cancel_status = status;
+    op->silent_since_us = lki_now_us();
+    lki_operation_set(op, LKI_CANCELING);
+    if (was_waiting)
+        lki_operation_blocks(op);
 }
 
 static void report_silence(lki_operation *op, lk_status status) {
@@ -327,7 +337,7 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         lki_operation_leave(op, status);
         break;
     case LKI_DO_RENEW:
-        if (op->ask_on_way)
+        if (op->ask.on_way)
             op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
         lki_operation_over(op);
         break;
@@ -335,7 +345,6 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
     case LKI_DO_CONVERT:
         lki_operation_given_up(op);
         break;
-    case LKI_DO_UNDO:
     case LKI_DO_DROP:
         break;
     }
@@ -345,7 +354,7 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
 
 static lki_link *link_to_wait_at(const lki_operation *op) {
     lki_server *server = op->lock->server;
-    if (op->state == LKI_ASKED || op->cancel_on_way)
+    if (is_on_way(op))
         return &server->commands.link;
     return op->state == LKI_WAITING ? &server->messages.link : NULL;
 }
@@ -357,6 +366,7 @@ lk_status lki_operation_await(lki_operation *op) {
     op->caller = &caller;
     lki_operation_begin(op);
     while (!caller.done) {
+        lki_locks_drain(op->lock->locks);
         lki_link_flush(&op->lock->server->commands.link);
         if (caller.done)
             break;

@@ -46,8 +46,6 @@ static bool choose_last(lki_operation *op) {
 }
 
 bool lki_release_check(lki_operation *op) {
-    if (op->kind == LKI_DO_UNDO)
-        return true;
     if (!choose_last(op))
         return false;
     if (!is_held(op, true, op->mode))
@@ -82,7 +80,7 @@ static bool was_done_before(const lki_operation *op) {
 void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
-    if (op->kind == LKI_DO_UNDO) {
+    if (op->reported) {
         /* Of many counts that a handle gives back at its end, none is there if one is not. */
         bool is_unused = lock->freed || lock->session->closing;
         if (is_unused && answer->word == LKI_ANSWER_NOT_HELD && op->fence >= lock->first_fence &&
@@ -134,8 +132,8 @@ static unsigned counts_left(const lki_operation *op, lk_mode mode) {
     const lk_lock *lock = op->lock;
     const lki_operation *asked = lock->asked;
     unsigned counts = mode == LK_WRITE ? lock->writes : lock->reads;
-    bool is_spoken_for =
-        asked && asked != op && asked->kind == LKI_DO_RELEASE && asked->mode == mode;
+    bool is_spoken_for = asked && asked != op && asked->kind == LKI_DO_RELEASE &&
+                         !asked->reported && asked->mode == mode;
     return counts - (is_spoken_for && counts ? 1 : 0);
 }
 
@@ -159,5 +157,4 @@ void lki_operation_given_up(lki_operation *op) {
         return;
     }
     lki_hold_given_back(lock, op->mode);
-    op->kind = LKI_DO_UNDO;
 }

@@ -36,7 +36,7 @@ static int64_t unless_wanted_since(int64_t wanted_us, int64_t sent_us, int64_t n
 }
 
 /* SPEC 5.5: the first two watch the next deadline of all; everybody refreshes its own. */
-void lki_waiter_told(lk_lock *lock, uint64_t place, int64_t ms, int64_t sent_us) {
+void lki_waiter_schedule_refresh(lk_lock *lock, uint64_t place, int64_t ms, int64_t sent_us) {
     int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
     if (place >= 1 && place <= 2)
         refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
@@ -53,7 +53,7 @@ static bool is_same_hold(const entry *e) {
 
 static lki_operation *same_waiter(const entry *e) {
     lki_operation *op = e->lock->waiting;
-    return op && op->state == LKI_WAITING && op->request == e->which ? op : NULL;
+    return op && lki_operation_is_queued(op) && op->request == e->which ? op : NULL;
 }
 
 /* After ms, or sooner where a lease is short. */
@@ -83,20 +83,19 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
         return;
     switch (answer->word) {
     case LKI_ANSWER_QUEUED:
-        lki_waiter_told(e->lock, answer->position, answer->ms, sent_us);
+        lki_waiter_schedule_refresh(e->lock, answer->position, answer->ms, sent_us);
         break;
     case LKI_ANSWER_GRANTED:
         lki_acquire_granted(op, answer, sent_us, true);
         break;
     case LKI_ANSWER_NOT_HELD: /* SPEC 9.7: it was dropped; it asks again, and is the last */
-        if (op->leaving) {    /* what its cancel is about to learn */
-            lki_operation_report(op, op->leaving, NULL);
+        if (op->state == LKI_CANCELING) { /* what its cancel is about to learn */
+            lki_operation_report(op, op->cancel_status, NULL);
             lki_operation_over(op);
         } else {
             op->silent_since_us = lki_now_us();
             op->request = 0; /* so that a late message of a grant that ran out means nothing */
             lki_operation_set(op, LKI_UNSENT);
-            lki_lock_advance(e->lock);
         }
         break;
     default:
@@ -194,7 +193,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
             entry_answered(b, i, reply, whole.server_us);
         else
             entry_refused(b, e, &refusal);
-        lki_lock_plan(e->lock);
+        lki_lock_changed(e->lock);
         lki_lock_release(e->lock);
     }
     lki_free(b);
@@ -202,13 +201,27 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
 
 /* ------------------------------------------------------------------------------ sending */
 
+static int64_t hold_due_us(const lk_lock *lock) {
+    bool is_renewed = lki_lock_holds(lock) && !lock->freed && !lki_hold_is_ending(lock);
+    return is_renewed && !lock->renewing_hold ? lock->renew_us : LKI_NEVER;
+}
+
+static int64_t waiter_due_us(const lk_lock *lock) {
+    bool is_refreshed = lock->waiting && lki_operation_is_queued(lock->waiting);
+    return is_refreshed && !lock->renewing_waiter ? lock->waiter_us : LKI_NEVER;
+}
+
+int64_t lki_renewal_due_us(const lk_lock *lock) {
+    if (!lki_link_is_up(&lock->server->commands.link))
+        return LKI_NEVER; /* all renew when it is connected again */
+    return shorter(hold_due_us(lock), waiter_due_us(lock));
+}
+
 static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
     size_t count = 0;
-    if (lki_lock_holds(lock) && !lock->renewing_hold && !lki_hold_is_ending(lock) &&
-        lock->renew_us <= now_us)
+    if (hold_due_us(lock) <= now_us)
         out[count++] = (entry){lock, false, lock->hold_serial};
-    if (lock->waiting && lock->waiting->state == LKI_WAITING && !lock->renewing_waiter &&
-        lock->waiter_us <= now_us)
+    if (waiter_due_us(lock) <= now_us)
         out[count++] = (entry){lock, true, lock->waiting->request};
     return count;
 }
@@ -255,7 +268,7 @@ static void send_or_put_off(lki_server *server, const entry *entries, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (!sent)
             try_again(&entries[i], RETRY_MS);
-        lki_lock_plan(entries[i].lock);
+        lki_lock_changed(entries[i].lock);
     }
 }
 
@@ -266,10 +279,7 @@ void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
         lk_lock *lock = first;
         first = lock->next_due;
         lock->next_due = NULL;
-        size_t added = add_entries(lock, now_us, entries + count);
-        if (!added)
-            lki_lock_plan(lock);
-        count += added;
+        count += add_entries(lock, now_us, entries + count);
         if (count >= LKI_RENEW_MOST) {
             send_or_put_off(server, entries, LKI_RENEW_MOST, now_us);
             entries[0] = entries[LKI_RENEW_MOST];

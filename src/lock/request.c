@@ -38,7 +38,6 @@ static lki_sent encode(const lki_operation *op, lki_bytes *out) {
     case LKI_DO_DROP:
         return encode_acquire(op, out);
     case LKI_DO_RELEASE:
-    case LKI_DO_UNDO:
         return lki_form_release(form, out, key, lock->handle, op->request, op->fence, op->mode);
     case LKI_DO_CONVERT:
         return lki_form_convert(form, out, key, lock->handle, op->request, op->fence);
@@ -65,7 +64,6 @@ static void ask(lki_operation *op, int64_t now_us) {
     op->ask.complete = answered;
     if (lki_link_commit(link, &op->ask, now_us) == LK_OK) {
         lki_operation_retain(op);
-        op->ask_on_way = true;
         lki_operation_set(op, LKI_ASKED);
     } else if (op->in_doubt || op->reported) {
         op->retry_us = lki_after_ms(now_us, NO_MEMORY_RETRY_MS);
@@ -77,17 +75,11 @@ static void ask(lki_operation *op, int64_t now_us) {
 
 void lki_operation_send(lki_operation *op) {
     int64_t now_us = lki_now_us();
-    bool gone = op->kind == LKI_DO_ACQUIRE && (op->leaving || op->reported);
-    if (gone && !op->in_doubt) {
-        lki_operation_report(op, op->leaving, NULL);
-        lki_operation_over(op);
-    } else if (!lki_link_is_up(&op->lock->server->commands.link) || now_us < op->retry_us) {
-        lki_lock_plan(op->lock);
-    } else if (op->kind == LKI_DO_RENEW && !lki_lock_holds(op->lock)) {
+    if (!lki_link_is_up(&op->lock->server->commands.link) || now_us < op->retry_us)
+        return;
+    if (op->kind == LKI_DO_RENEW && !lki_lock_holds(op->lock)) {
         lki_operation_report(op, LK_LOST, NULL);
         lki_operation_over(op);
-    } else if (gone) {
-        lki_acquire_send_cancel(op);
     } else {
         ask(op, now_us);
     }
@@ -97,24 +89,31 @@ void lki_operation_send(lki_operation *op) {
 
 /* The connection was cut before the answer: the server may have done it or not. */
 static void cut(lki_operation *op) {
-    lki_operation_set(op, LKI_UNSENT);
+    if (op->state == LKI_ASKED)
+        lki_operation_set(op, LKI_UNSENT);
     if (op->kind == LKI_DO_RENEW) {
         op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
         return; /* asking twice does no harm */
     }
     op->in_doubt = op->asked_again = true;
-    if (op->kind == LKI_DO_ACQUIRE && op->leaving)
-        lki_operation_report(op, op->leaving == LK_TIMEOUT ? LK_UNAVAILABLE : op->leaving,
-                             "the connection was lost before the server could say");
+    if (op->state == LKI_CANCELING)
+        lki_acquire_report_cut(op);
 }
 
-/* A number that the server has not seen is given up: a cancel may have passed it meanwhile. */
+/* Takes a new request number, unless the server may know this one: a cancel may have used a higher one. */
 static void retry(lki_operation *op, int64_t ms) {
     if (!op->in_doubt)
         op->request = 0;
     op->retry_us = lki_after_ms(lki_now_us(), ms);
     lki_operation_set(op, LKI_UNSENT);
-    lki_operation_send(op);
+}
+
+/* Nothing was done this time. If an earlier try is in doubt, the cancel settles it. */
+static void refused_while_canceling(lki_operation *op) {
+    if (op->in_doubt)
+        return;
+    lki_operation_report(op, op->cancel_status, NULL);
+    lki_operation_over(op);
 }
 
 /*
@@ -140,6 +139,10 @@ static void refused_for_good(lki_operation *op, const lki_refusal *refusal, cons
 /* An error reply: nothing was done this time. If an earlier try is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
     lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->ask_sent, text);
+    if (op->state == LKI_CANCELING) {
+        refused_while_canceling(op);
+        return;
+    }
     switch (refusal.kind) {
     case LKI_REFUSED_RESEND:
         retry(op, 0);
@@ -166,7 +169,6 @@ static void dispatch(lki_operation *op, const lki_answer *answer, const redisRep
         lki_acquire_answered(op, answer);
         break;
     case LKI_DO_RELEASE:
-    case LKI_DO_UNDO:
         lki_release_answered(op, answer);
         break;
     case LKI_DO_CONVERT:
@@ -183,9 +185,8 @@ static void dispatch(lki_operation *op, const lki_answer *answer, const redisRep
 
 static void answered(lki_request *request, const redisReply *reply) {
     lki_operation *op = (lki_operation *)(void *)((char *)request - offsetof(lki_operation, ask));
-    op->ask_on_way = false;
-    if (op->state != LKI_ASKED) {
-        /* It was settled by another way: a message, or its caller's patience was over. */
+    if (op->state != LKI_ASKED && op->state != LKI_CANCELING) {
+        /* It was settled another way: by a message, or its caller's time was up. */
     } else if (!reply) {
         cut(op);
     } else {

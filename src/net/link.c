@@ -78,6 +78,7 @@ static void complete_with_nothing(lki_channel *channel) {
     while (channel->first) {
         lki_request *request = channel->first;
         channel->first = request->next;
+        request->on_way = false;
         request->complete(request, NULL);
     }
     channel->last = NULL;
@@ -118,6 +119,7 @@ lk_status lki_link_commit(lki_link *link, lki_request *request, int64_t now_us) 
         return LK_NOMEM;
     }
     request->next = NULL;
+    request->on_way = true;
     request->sent_us = now_us;
     if (channel->last)
         channel->last->next = request;
@@ -225,6 +227,7 @@ static void deliver(lki_link *link, const redisReply *reply) {
     if (!channel->first)
         channel->last = NULL;
     channel->answered_sent_us = request->sent_us;
+    request->on_way = false;
     request->complete(request, reply);
 }
 
@@ -235,6 +238,8 @@ static void deliver_all(lki_link *link, lki_channel *channel, redisReply *replie
             deliver(link, replies[i]);
         freeReplyObject(replies[i]);
     }
+    if (count)
+        link->events.delivered(link->events.context);
 }
 
 /* One read, as the driver; lets go of the monitor. */

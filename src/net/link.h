@@ -25,6 +25,7 @@ typedef struct lki_channel lki_channel;
 typedef struct lki_request lki_request;
 struct lki_request {
     lki_request *next;
+    bool on_way;     /* committed, and not completed yet; the link sets it */
     int64_t sent_us; /* when it was submitted: no later than any byte of it left */
     /* Exactly once. NULL: the connection was lost, and nobody knows whether the server saw it. */
     void (*complete)(lki_request *, const redisReply *);
@@ -42,7 +43,8 @@ struct lki_caller {
 };
 
 typedef struct {
-    void (*push)(void *context, const redisReply *);  /* a message that answers no request */
+    void (*push)(void *context, const redisReply *); /* a message that answers no request */
+    void (*delivered)(void *context); /* after pushes and completions that came in one read */
     void (*broken)(void *context, const lki_error *); /* the connection is gone; no request left */
     void (*unread)(void *context);  /* nobody drives, and there may be something to read */
     void (*relieve)(void *context); /* the keeper drives, and a caller would rather */

@@ -14,7 +14,7 @@ void *lki_call_new(size_t size) {
 }
 
 void lki_call_free(lki_call *call) {
-    if (call && call->asked)
+    if (call && call->request.on_way)
         call->orphaned = true;
     else
         lki_free(call);
@@ -42,7 +42,6 @@ static void refused(lki_call *call, const char *text) {
 
 static void completed(lki_request *request, const redisReply *reply) {
     lki_call *call = (lki_call *)(void *)request;
-    call->asked = false;
     if (call->orphaned) {
         lki_free(call);
         return;
@@ -66,9 +65,7 @@ static void ask(lki_call *call, int64_t now_us) {
     lki_link *link = &call->server->commands.link;
     call->sent = call->encode(call, &call->server->form, lki_link_begin(link));
     call->request.complete = completed;
-    if (lki_link_commit(link, &call->request, now_us) == LK_OK)
-        call->asked = true;
-    else
+    if (lki_link_commit(link, &call->request, now_us) != LK_OK)
         finish(call, LK_NOMEM, lk_status_text(LK_NOMEM));
 }
 
@@ -81,7 +78,7 @@ static void give_up(lki_call *call) {
     char said[LKI_ERROR_MOST];
     memcpy(said, call->error.text, sizeof said);
     finish(call, LK_UNAVAILABLE,
-           call->asked && call->once
+           call->request.on_way && call->once
                ? "the server did not answer in time; whether it happened is not known"
            : *said                       ? said
            : lki_link_is_up(&line->link) ? "the server did not answer in time"
@@ -92,7 +89,7 @@ static void await(lki_call *call, int64_t give_up_us) {
     lki_link *link = &call->server->commands.link;
     lki_session *session = call->server->session;
     call->caller.done = false;
-    if (call->asked) {
+    if (call->request.on_way) {
         lki_keeper_wake_by(session, give_up_us); /* it ends a connection that is silent */
         lki_link_wait(link, &call->caller, give_up_us);
     } else {
@@ -111,15 +108,16 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     while (!call->is_over) {
         int64_t now_us = lki_now_us();
         /* After SIGSTOP the reply may already be in the socket. */
-        if (call->asked && !excused && now_us > give_up_us + LKI_LATE_US) {
+        if (call->request.on_way && !excused && now_us > give_up_us + LKI_LATE_US) {
             excused = true;
             give_up_us = now_us + LKI_GRACE_US;
         }
-        if (session->closing && !call->asked)
+        if (session->closing && !call->request.on_way)
             finish(call, LK_CANCELED, lk_status_text(LK_CANCELED));
         else if (now_us >= give_up_us)
             give_up(call);
-        else if (!call->asked && lki_link_is_up(&server->commands.link) && now_us >= call->retry_us)
+        else if (!call->request.on_way && lki_link_is_up(&server->commands.link) &&
+                 now_us >= call->retry_us)
             ask(call, now_us);
         if (!call->is_over)
             await(call, give_up_us);

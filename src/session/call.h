@@ -19,7 +19,7 @@ struct lki_call {
     lki_server *server;
     lki_sent sent;
     lki_caller caller;
-    bool asked, is_over;
+    bool is_over;
     bool orphaned; /* its caller has gone: it is freed when its request is completed */
     int64_t retry_us;
     lki_error error;

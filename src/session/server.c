@@ -56,6 +56,7 @@ static void line_broken(void *context, const lki_error *error) {
         lki_log(session, LK_LOG_WARNING, "connection lost: %s", error->text);
     if (!is_messages(line))
         session->events->disconnected(session->context, server);
+    session->events->drain(session->context);
     pthread_cond_broadcast(&session->ended);
     lki_keeper_kick(session);
 }
@@ -88,14 +89,26 @@ static void line_push(void *context, const redisReply *reply) {
     const redisReply *text = reply->element[2];
     if (text->type == REDIS_REPLY_STRING)
         session->events->message(session->context, line->server, text->str, text->len);
-    if (lki_link_has_output(&line->server->commands.link)) {
-        line->server->commands.urgent = true; /* something is taken back, or canceled */
-        lki_keeper_kick(line->server->session);
+}
+
+static void drain(const lki_server *server) {
+    server->session->events->drain(server->session->context);
+}
+
+/* Whoever reads commands sends what came of it; a reader of messages leaves that to the keeper. */
+static void line_delivered(void *context) {
+    const lki_line *line = context;
+    lki_server *server = line->server;
+    drain(server);
+    if (is_messages(line) && lki_link_has_output(&server->commands.link)) {
+        lki_server_hurry(server);
+        lki_keeper_kick(server->session);
     }
 }
 
 static lk_status line_init(lki_line *line, lki_server *server, bool messages, lki_error *error) {
     lki_link_events events = {.push = messages ? line_push : NULL,
+                              .delivered = line_delivered,
                               .broken = line_broken,
                               .unread = line_unread,
                               .relieve = line_relieve,
@@ -162,6 +175,7 @@ static void put_off(lki_line *line, const lki_error *error) {
     bool for_good = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
     if (is_messages(line) && for_good)
         session->events->refused(session->context, line->server, error);
+    session->events->drain(session->context);
 }
 
 static void log_up(const lki_line *line) {
@@ -320,7 +334,6 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 
 static void heart_beats(lki_request *request, const redisReply *reply) {
     lki_line *line = (lki_line *)(void *)((char *)request - offsetof(lki_line, heartbeat));
-    line->heartbeat_on_way = false;
     if (reply)
         line->published_us = request->sent_us;
 }
@@ -330,7 +343,7 @@ static void send_heartbeat(lki_line *line, int64_t now_us) {
     lki_resp_command(out, 1);
     lki_resp_text(out, "PING");
     line->heartbeat.complete = heart_beats;
-    line->heartbeat_on_way = lki_link_commit(&line->link, &line->heartbeat, now_us) == LK_OK;
+    lki_link_commit(&line->link, &line->heartbeat, now_us); /* without memory: the next one */
     line->heartbeat_us = lki_after_ms(now_us, heartbeat_ms(line->server));
 }
 
@@ -338,13 +351,13 @@ static void send_heartbeat(lki_line *line, int64_t now_us) {
 static int64_t deaf_since_us(const lki_line *line) {
     if (!lki_link_is_up(&line->link))
         return line->down_since_us;
-    return line->heartbeat_on_way ? lki_after_ms(line->heartbeat.sent_us, LATE_HEARTBEAT_MS)
+    return line->heartbeat.on_way ? lki_after_ms(line->heartbeat.sent_us, LATE_HEARTBEAT_MS)
                                   : LKI_NEVER;
 }
 
 /* The server has answered commands that were sent after the heartbeat, and not the heartbeat. */
 static bool is_dead(const lki_line *line, int64_t now_us) {
-    return line->heartbeat_on_way && now_us >= lki_after_ms(line->heartbeat.sent_us, DEAF_MS) &&
+    return line->heartbeat.on_way && now_us >= lki_after_ms(line->heartbeat.sent_us, DEAF_MS) &&
            lki_link_answered_sent_us(&line->server->commands.link) > line->heartbeat.sent_us;
 }
 
@@ -377,11 +390,11 @@ static int64_t tend_messages(lki_line *line, int64_t now_us) {
     if (!is_messages(line) || !line->wanted)
         return LKI_NEVER;
     bool is_up = lki_link_is_up(&line->link);
-    if (is_up && !line->heartbeat_on_way && now_us >= line->heartbeat_us)
+    if (is_up && !line->heartbeat.on_way && now_us >= line->heartbeat_us)
         send_heartbeat(line, now_us);
     int64_t due_us = ask_for_messages(line, now_us);
     /* What is not answered is the business of break_if_silent(). */
-    return is_up && !line->heartbeat_on_way ? earlier(due_us, line->heartbeat_us) : due_us;
+    return is_up && !line->heartbeat.on_way ? earlier(due_us, line->heartbeat_us) : due_us;
 }
 
 void lki_server_count_waiters(lki_server *server, int all, int async) {
@@ -421,6 +434,7 @@ static int64_t line_tend(lki_line *line, int64_t now_us) {
     if (line->wanted && !lki_link_is_up(link) && !line->dialing && now_us >= line->next_dial_us)
         dial(line);
     int64_t due_us = tend_messages(line, now_us);
+    drain(line->server);
     lki_link_flush(link);
     take_or_leave(line, now_us);
     if (!lki_link_is_up(link))
@@ -440,9 +454,10 @@ int64_t lki_server_tend(lki_server *server, int64_t now_us) {
 
 void lki_server_push(lki_server *server) {
     lki_line *line = &server->commands;
+    drain(server);
     lki_link_flush(&line->link);
     if (lki_link_has_requests(&line->link)) {
-        line->urgent = true;
+        lki_server_hurry(server);
         lki_keeper_kick(server->session);
     }
 }

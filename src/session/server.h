@@ -33,10 +33,9 @@ typedef struct {
     int64_t excused_us;    /* the grace of a silence that was noticed too late */
     bool urgent;           /* somebody who does not drive wants what is to be read, now */
     lki_request heartbeat; /* of messages: a silent connection may be a dead one */
-    bool heartbeat_on_way;
-    int64_t heartbeat_us; /* the next one */
-    int64_t published_us; /* what comes from now on was published after this instant */
-    int64_t deaf_us;      /* when waiters are refreshed next, while messages do not come */
+    int64_t heartbeat_us;  /* the next one */
+    int64_t published_us;  /* what comes from now on was published after this instant */
+    int64_t deaf_us;       /* when waiters are refreshed next, while messages do not come */
 } lki_line;
 
 struct lki_server {
@@ -87,6 +86,6 @@ int64_t lki_server_published_us(const lki_server *);
  */
 void lki_server_push(lki_server *);
 
-void lki_server_hurry(lki_server *); /* the keeper reads the answers at once */
+void lki_server_hurry(lki_server *); /* the keeper reads the next answers without delay */
 
 #endif

@@ -159,6 +159,14 @@ void lki_session_release(lki_session *session) {
         session->destroy(session);
 }
 
+void lki_session_settle(lki_session *session) {
+    if (!session->events->drain(session->context))
+        return;
+    for (size_t i = 0; i < session->server_count; i++)
+        if (lki_link_has_output(&session->servers[i].commands.link))
+            lki_server_push(&session->servers[i]);
+}
+
 lki_server *lki_session_server(lki_session *session, const char *name) {
     return &session->servers[session->topology->methods->server_of(session->topology, name)];
 }

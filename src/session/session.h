@@ -16,8 +16,9 @@
 enum { LKI_CLIENT_ID_LENGTH = 32 };
 
 /*
- * What a session tells the layer above. Each callback runs with the monitor held, keeps it, and
- * must not send: it commits requests, and the session sends them.
+ * What a session tells the layer above. Each callback runs with the monitor held and keeps it. It
+ * notes what has changed. `drain` acts on the changes: it may commit requests, which the session
+ * then sends.
  */
 typedef struct {
     void (*connected)(void *context, lki_server *);    /* requests can be sent again */
@@ -29,6 +30,7 @@ typedef struct {
     void (*message)(void *context, lki_server *, const char *text, size_t length);
     int64_t (*next_due_us)(const void *context); /* when `due` has something to do */
     void (*due)(void *context, int64_t now_us);
+    bool (*drain)(void *context); /* false: there was nothing to do */
 } lki_session_events;
 
 struct lki_session {
@@ -75,6 +77,9 @@ void lki_session_drop(lki_session *); /* after fork: closes the descriptors only
 /* Both with the monitor held; release lets go of it, and may destroy the session. */
 void lki_session_retain(lki_session *);
 void lki_session_release(lki_session *);
+
+/* At the end of a call: drains, and sends what came of it; lets go of the monitor. */
+void lki_session_settle(lki_session *);
 
 lki_server *lki_session_server(lki_session *, const char *name);
 

@@ -54,7 +54,7 @@ static test_text peer_got;
 static call calls[CALLS];
 
 /* What the link told; under the monitor. */
-static unsigned broken_count, unread_count, relieve_count, full_count, push_count;
+static unsigned broken_count, unread_count, delivered_count, relieve_count, full_count, push_count;
 static unsigned completed_before_broken;
 static lki_error broken_error;
 static char pushed[TEXT_MOST];
@@ -123,9 +123,14 @@ static inline void hang_up(void) {
     peer_got = (test_text){0};
 }
 
+static inline void on_delivered(void *context) {
+    (void)context;
+    delivered_count++;
+}
+
 static inline void set_up_with(bool push) {
     lki_link_events events = {
-        push ? on_push : NULL, on_broken, on_unread, on_relieve, on_full, NULL};
+        push ? on_push : NULL, on_delivered, on_broken, on_unread, on_relieve, on_full, NULL};
     lki_error error;
     for (size_t i = 0; i < CALLS; i++) {
         calls[i] = (call){0};

@@ -137,8 +137,11 @@ static lki_link link_here;
 static pthread_mutex_t monitor = PTHREAD_MUTEX_INITIALIZER;
 
 static void attach(lki_transport *transport) {
-    lki_link_events events = {
-        .broken = ignore_end, .unread = ignore, .relieve = ignore, .full = ignore};
+    lki_link_events events = {.delivered = ignore,
+                              .broken = ignore_end,
+                              .unread = ignore,
+                              .relieve = ignore,
+                              .full = ignore};
     lki_error error = {0};
     lki_caller_init(&caller);
     answers = 0;
