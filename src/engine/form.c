@@ -139,15 +139,14 @@ lki_sent lki_form_force(lki_form *form, lki_bytes *out, lki_key key, const char 
 
 /* ------------------------------------------------------------------------------ error replies */
 
-#define ANOTHERS_KEY "a key of this name is somebody else's; take another name or prefix"
-
 /* The errors of the scripts; net/fault.h knows those of the server. */
 static const struct {
     const char *start;
     lki_refusal refusal;
 } refusals[] = {
-    {"LKTYPE", {LKI_REFUSED_FINAL, LK_INVALID, ANOTHERS_KEY}},
-    {"WRONGTYPE", {LKI_REFUSED_FINAL, LK_INVALID, ANOTHERS_KEY}},
+    {"LKTYPE",
+     {LKI_REFUSED_FINAL, LK_INVALID,
+      "a key of this name is somebody else's; take another name or prefix"}},
     {"LKDEPTH", {LKI_REFUSED_TOO_DEEP, LK_INVALID, "holds nest no deeper; unlock some"}},
     {"LKARG floor:",
      {LKI_REFUSED_FINAL, LK_UNAVAILABLE,

@@ -406,8 +406,7 @@ static void plan(lk_lock *lock) {
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
     for (const lki_operation *op = lock->pending; op; op = op->next)
-        due_us = earlier(due_us, lock->lost && may_begin(lock, op) ? lki_now_us()
-                                                                   : operation_due_us(lock, op));
+        due_us = earlier(due_us, operation_due_us(lock, op));
     lki_timers_set(&lock->locks->timers, &lock->timer, due_us);
     lki_keeper_due(lock->session, due_us);
 }

@@ -26,6 +26,8 @@ static const struct {
     {"DENIED",
      {false, LK_DENIED,
       "it is in protected mode; set a password there, or connect from its own machine"}},
+    {"WRONGTYPE",
+     {false, LK_INVALID, "a key of this name is somebody else's; take another name or prefix"}},
     {"MOVED", {false, LK_UNSUPPORTED, "it is a node of a cluster, not a server of its own"}},
     {"CROSSSLOT", {false, LK_UNSUPPORTED, "it is a node of a cluster, not a server of its own"}},
 };

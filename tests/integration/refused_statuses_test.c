@@ -16,7 +16,7 @@ static const struct {
     {"-NOPERM this user has no permissions to run this command\r\n", LK_DENIED},
     {"-MOVED 1 127.0.0.1:1\r\n", LK_UNSUPPORTED},
     {"-ERR unknown command 'EVALSHA'\r\n", LK_UNSUPPORTED},
-    {"-LKTYPE this key is no lock\r\n", LK_INVALID},
+    {"-WRONGTYPE this key is no lock\r\n", LK_INVALID},
     {"-LKDEPTH too many holds\r\n", LK_INVALID},
     {"-ODD the moon is full\r\n", LK_INTERNAL},
 };
