@@ -89,6 +89,8 @@ static void opening_says_what_a_refusal_means(void **state) {
     static const char *const requests[] = {"AUTH", "SELECT"};
     char *url = test_print("unix://:secret@%s?db=1", fake_server_socket(fake));
     for (size_t i = 0; i < REFUSALS; i++) {
+        if (strncmp(refusals[i].reply, "-LK", 3) == 0)
+            continue; /* an error of the scripts, and opening runs none */
         for (size_t j = 0; j < sizeof requests / sizeof *requests; j++) {
             lk_client *client = NULL;
             lk_facts *facts = NULL;
