@@ -103,7 +103,7 @@ static void *inspect(void *context) {
 /* The server is busy for a part of the bound; its answer then takes less than the bound. */
 static void an_inspection_that_is_asked_again_has_less_time_for_its_answer(void **state) {
     (void)state;
-    enum { BOUND_MS = 1000, BUSY_MS = 700, LATE_MS = 600 };
+    enum { BOUND_MS = 2000, BUSY_MS = 1800, LATE_MS = 1800 };
     fake_server *fake = start_fake();
     inspection one = {.client = open_client(fake_server_socket(fake), BOUND_MS)};
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, "-BUSY somebody's script\r\n");
