@@ -18,8 +18,9 @@
  *
  * - Failure: the function returns a status, and lk_last_error() returns a sentence about it.
  *   Outputs are unchanged.
- * - LK_INVALID: a required argument is NULL; the client is closed, or was opened before a fork();
- *   or the function blocks, and was called inside a callback of the same client.
+ * - Misuse: the function returns LK_INVALID if a required argument is NULL; if the client is
+ *   closed, or was opened before a fork(); or if the function blocks and is called inside a
+ *   callback of the same client.
  * - Threads: any thread may call any function at any time. A thread that is canceled by
  *   pthread_cancel() inside a call ends after the call has returned. The exceptions are
  *   lk_defaults_read(), lk_local_status() and lk_local_stop(), which are not safe to cancel. To end
@@ -213,11 +214,11 @@ typedef struct {
  *                   it, for a configuration file as "file:line: what". Or require_server is set,
  *                   and no server is configured. Or the server does not have the db of the URL.
  *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve locks now: it is a
- *                   replica, or still loads its data. For local: no server program was found, the
+ *                   replica, or still loads its data. With local:, no server program was found, the
  *                   server did not start, or /tmp is private to this service (PrivateTmp of
- *                   systemd), so that other programs of this user would not see it.
+ *                   systemd) and other programs of this user would not see the folder.
  *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
- *                   server's certificate is not trusted. For local: the folder belongs to another
+ *                   server's certificate is not trusted. With local:, the folder belongs to another
  *                   user, or others can write to it.
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, the TLS module for
  *                   rediss:// is not installed, or the server is older than 6.2, a node of a
@@ -336,7 +337,7 @@ LK_API void lk_lock_free(lk_lock *);
  * acquiring and releasing */
 
 /*
- * Acquires a read or a write hold.
+ * Acquire a read or a write hold.
  *
  *   lk_rdlock, lk_wrlock             Wait as long as it takes.
  *   lk_tryrdlock, lk_trywrlock       Do not wait.
@@ -380,7 +381,7 @@ LK_API lk_status lk_trywrlock(lk_lock *);
 LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
 
 /*
- * Releases one hold. If this frees the lock, the server grants it to the next waiters in the same
+ * Release one hold. If this frees the lock, the server grants it to the next waiters in the same
  * step.
  *
  *   lk_rdunlock   Releases the last read hold.
@@ -734,10 +735,10 @@ typedef struct {
  * denied.
  *
  *   LK_OK           The server answered, whatever it said.
- *   LK_UNAVAILABLE  No server answers in time, or the server still loads its data. For local: as
- *                   lk_open().
+ *   LK_UNAVAILABLE  No server answers in time, or the server still loads its data. With local:, as
+ *                   for lk_open().
  *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
- *                   server's certificate is not trusted. For local: as lk_open().
+ *                   server's certificate is not trusted. With local:, as for lk_open().
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, or the TLS module for
  *                   rediss:// is not installed.
  *   LK_INVALID      The URL, an option, a variable or a file is not valid, or no server is

@@ -68,7 +68,7 @@ function filled(text,    words, count, i, line, out) {
 }
 
 function ends_sentence(word, next_word) {
-    return word ~ /\.$/ && next_word ~ /^[A-Z`"(\\]/
+    return word ~ /\.$/ && next_word ~ /^[A-Z*`"(\\]/
 }
 
 # A line of text that roff does not take for a command.
