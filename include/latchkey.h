@@ -29,8 +29,8 @@
  *   the child: functions return LK_INVALID, false, 0 or -1. Only lk_owner() still works. In the
  *   child lk_close() closes the child's copies of the descriptors and does nothing else, and
  *   lk_lock_free() does nothing.
- * - Options: in every struct of options, a field that is 0 or NULL means its default. Start with `=
- *   {0}`.
+ * - Options: in every struct of options, a field that is 0 or NULL means its default. Initialize
+ *   the struct with {0}.
  *
  *     lk_client *client;
  *     lk_lock *lock;
@@ -95,7 +95,7 @@ LK_API const char *lk_status_text(lk_status);
  * Returns a sentence about the last call of this thread that failed: what failed, for which lock,
  * on which server, and what to do about it. In a callback, the sentence is about the operation that
  * the callback reports. Never NULL; "" before the first failure. The sentence never contains a
- * password. It belongs to the library and is valid until the next call of this thread.
+ * password. It belongs to the library and is valid until this thread calls the library again.
  */
 LK_API const char *lk_last_error(void);
 
@@ -131,6 +131,7 @@ typedef enum {
     LK_PREFER_READER  /* Writers are granted only while no reader holds or waits. */
 } lk_policy;
 
+/* The severity of a line of the log. */
 typedef enum { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARNING, LK_LOG_ERROR } lk_log_level;
 
 /* Receives one line of the log, without a line feed. Runs as described for lk_done_fn. */
@@ -155,9 +156,9 @@ typedef struct {
     /* How long the server may be silent or unreachable before a call gives up, up to 86,400,000.
      * Default: 5000. */
     int64_t command_timeout_ms;
-    /* Not supported yet: any other value is refused with LK_UNSUPPORTED. Default: 0. */
+    /* Not supported yet: a value other than 0 is refused with LK_UNSUPPORTED. Default: 0. */
     int min_replicas;
-    /* Not supported yet: any other value is refused with LK_UNSUPPORTED. Default: 0. */
+    /* Not supported yet: a value other than 0 is refused with LK_UNSUPPORTED. Default: 0. */
     int64_t replica_timeout_ms;
     /* A file or folder of CA certificates to trust. Default: those of the system. */
     const char *tls_ca;
@@ -200,9 +201,9 @@ typedef struct {
  *
  * If url is NULL, the client uses the first of these that is set: the variable LATCHKEY_URL, `url`
  * in the user's configuration file, `url` in the system's configuration file. If none is set, it
- * uses local:. If options is NULL, all options have their defaults. The library copies both, and
- * reads the environment and the files only during this call. *out belongs to the caller, who ends
- * it with lk_close().
+ * uses local:. If options is NULL, all options have their defaults. The library copies url and
+ * options, and reads the environment and the files only during this call. *out belongs to the
+ * caller, who ends it with lk_close().
  *
  * An option that is 0 or NULL may be set in the environment (LATCHKEY_PREFIX, LATCHKEY_TLS_CA and
  * so on) and, if url is NULL, in the configuration files; latchkey.conf(5) has the rules. If url is
@@ -228,7 +229,7 @@ typedef struct {
  *
  * Blocks for up to connect_timeout_ms, plus the time to look up the host name. Starts one thread,
  * which renews holds. Later attempts to connect run on short-lived threads. Without `dispatch`, one
- * more thread starts when the client gets its first callback.
+ * more thread starts when the program first asks for a callback: log, on_lost or done.
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 
@@ -265,7 +266,7 @@ LK_API void lk_defaults_free(lk_defaults *);
 /*
  * Closes a client. Operations that have no answer yet end with LK_CANCELED, blocking and async
  * ones. Pending callbacks are called. All holds of its handles are released, and its threads end.
- * The handles must still be freed with lk_lock_free(). No other function can use them: lk_valid()
+ * The handles must still be freed with lk_lock_free(). Other functions cannot use them: lk_valid()
  * returns false, and functions with a status return LK_INVALID. lk_close(NULL) does nothing.
  *
  * Blocks while callbacks run, while a host name is looked up, and while the server does not answer,
@@ -279,8 +280,9 @@ LK_API void lk_close(lk_client *);
  * handles */
 
 /*
- * Reports that a handle has lost its hold: the lease expired, the server no longer has the hold, or
- * lk_force_release() removed it. Called once for each loss. Runs as described for lk_done_fn.
+ * Reports that a handle has lost its holds: the lease expired, the server no longer has them, or
+ * lk_force_release() removed them. A handle loses all its holds together, and this is called once
+ * for each loss. Runs as described for lk_done_fn.
  */
 typedef void lk_lost_fn(lk_lock *, void *arg);
 
@@ -344,10 +346,10 @@ LK_API void lk_lock_free(lk_lock *);
  *   lk_timedrdlock, lk_timedwrlock   Wait for up to wait_ms, counted from the call. 0: do not wait.
  *                                    -1: wait as long as it takes.
  *
- * Holds nest: a handle can hold the lock many times, and each hold needs its own release. An owner
- * that holds the lock is granted further reads at once, also inside its writes. A write on top of
- * its reads is an upgrade: it is granted as soon as no other owner holds the lock, before all other
- * waiters.
+ * Holds nest: a handle can hold the lock many times, and each hold needs its own release. A handle
+ * that holds the lock is granted further reads at once, also inside its writes, and further writes
+ * inside its writes. A write on top of reads is an upgrade: it is granted as soon as no other owner
+ * holds the lock, before all other waiters.
  *
  *   LK_OK           The handle has one more hold.
  *   LK_BUSY         The lock is not free, or another thread waits with this handle. Only the try
@@ -356,8 +358,8 @@ LK_API void lk_lock_free(lk_lock *);
  *   LK_CANCELED     lk_cancel(), lk_lock_free() or lk_close() was called meanwhile.
  *   LK_DEADLOCK     The call is an upgrade, and the upgrade of another holder already waits. Each
  *                   would wait for the other forever. Release the read hold and start again.
- *   LK_LOST         The handle has lost its hold, before or during the call. Release every lost
- *                   hold first: lk_reads() and lk_writes() say how many.
+ *   LK_LOST         The handle has lost its holds, before or during the call. Release each of them
+ *                   first: lk_reads() and lk_writes() say how many there are.
  *   LK_UNAVAILABLE  The server did not answer for command_timeout_ms; or it was unreachable when
  *                   wait_ms had passed; or its grant arrived after the lease had expired; or it
  *                   cannot serve locks now: it is a replica, is out of memory, or cannot save its
@@ -476,9 +478,9 @@ LK_API lk_status lk_cancel(lk_lock *);
  * the state of a handle */
 
 /*
- * Returns whether the handle certainly holds the lock at this instant, by the clock of this
- * machine. The exception is lk_force_release(): it takes effect before the handle is notified. Also
- * false while the last hold is being released, and for NULL. Never blocks.
+ * Returns true if the handle certainly holds the lock at this instant, by the clock of this
+ * machine. The exception is lk_force_release(): it takes effect before the handle is notified.
+ * Returns false while the last hold is being released, and for NULL. Never blocks.
  */
 LK_API bool lk_valid(const lk_lock *);
 
@@ -517,7 +519,7 @@ LK_API bool lk_abandoned(const lk_lock *);
 /*
  * Returns the owner that the handle acts for: the owner of its options, or the handle's own id.
  * Handles with this owner, in any process, do not exclude this one. The text belongs to the handle
- * and is valid as long as it. NULL for NULL. Never blocks.
+ * and is valid until the handle is freed. NULL for NULL. Never blocks.
  */
 LK_API const char *lk_owner(const lk_lock *);
 
@@ -529,15 +531,16 @@ LK_API const char *lk_owner(const lk_lock *);
  *
  * All callbacks of a client (lk_done_fn, lk_lost_fn, lk_log_fn) run one after the other: on a
  * thread of the client, or with `dispatch` on the thread that calls lk_dispatch(), lk_lock_free()
- * or lk_close(). The library holds none of its locks meanwhile, so a callback may take its time. It
- * may call any function, and may free its handle. On the same client, lk_close(), lk_dispatch() and
- * the functions that block are refused.
+ * or lk_close(). The library holds none of its locks meanwhile, so a callback may take its time. A
+ * callback may call any function, and may free its handle. The exceptions are lk_close(),
+ * lk_dispatch() and the functions that block: they are refused on the same client.
  */
 typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
 
 /*
- * Begin to acquire or to release a hold. wait_ms is as for lk_timedrdlock(): 0 does not wait, -1
- * waits as long as it takes. done may be NULL; arg is passed to it.
+ * Begin to acquire or to release a hold, and return. The wait of an acquire is as for
+ * lk_timedrdlock(): 0 does not wait, -1 waits as long as it takes. `done` may be NULL. arg is
+ * passed to it.
  *
  * After LK_OK, `done` is called once, with a status of lk_wrlock() or lk_wrunlock(). After any
  * other status it is not called. If one operation of a handle must wait for another, they run in
@@ -585,8 +588,8 @@ LK_API lk_status lk_dispatch(lk_client *);
 /* One holder of a lock. */
 typedef struct {
     const char *handle, *owner, *group;
-    const char *app, *host; /* "" if unknown. */
-    int64_t pid;            /* 0 if unknown. */
+    const char *app, *host; /* Its program and machine. "" if unknown. */
+    int64_t pid;            /* Its process. 0 if unknown. */
     unsigned reads, writes; /* How many holds of each mode it has. */
     int64_t left_ms;        /* The rest of its lease. */
     int64_t held_ms;        /* How long it has held the lock. */
@@ -597,8 +600,8 @@ typedef struct {
 /* One waiter of a lock. */
 typedef struct {
     const char *handle, *owner, *group;
-    const char *app, *host; /* "" if unknown. */
-    int64_t pid;            /* 0 if unknown. */
+    const char *app, *host; /* Its program and machine. "" if unknown. */
+    int64_t pid;            /* Its process. 0 if unknown. */
     lk_mode mode;
     bool upgrade;      /* Its owner holds the lock, and it waits before all others. */
     int64_t waited_ms; /* How long it has waited. */
@@ -611,7 +614,7 @@ typedef struct {
     int64_t server_time_us; /* The instant, by the server's clock: microseconds since 1970. */
     lk_policy policy;       /* LK_FAIR if nobody holds or waits. */
     uint64_t fence;         /* The last token that was granted. 0 if the server has forgotten it. */
-    bool abandoned;         /* As described for lk_abandoned(). */
+    bool abandoned;         /* A writer was lost, as described for lk_abandoned(). */
     size_t holder_total, waiter_total; /* All of them, also those beyond the first 1000. */
     const lk_holder_info *holders;     /* The first 1000, by the end of their lease. */
     size_t holder_count;
@@ -672,14 +675,15 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
  * NULL. The lock is granted to the next waiters. Waiters stay. A writer that is removed leaves the
  * lock abandoned.
  *
- * Each program that loses a hold is notified (on_lost). Immediately if its client has ever waited,
- * or has had an on_lost handle for 100 ms. Otherwise with its next renewal.
+ * A handle that loses its holds is notified: immediately if its client has ever waited, or has had
+ * a handle with on_lost for 100 ms; otherwise with its next renewal. Until then its lk_valid()
+ * stays true.
  *
  *   LK_OK           At least one hold was removed.
  *   LK_NOT_HELD     The owner has no hold, or with NULL nobody has one.
  *   LK_CANCELED     lk_close() was called meanwhile. No hold was removed.
  *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
- *                   holds may be removed or not.
+ *                   holds may have been removed.
  *   LK_DENIED       The user lacks rights on the server.
  *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
  *   LK_INVALID      The name is not 1 to 512 bytes, the owner is not 1 to 128 bytes, or a key with
@@ -694,6 +698,7 @@ LK_API lk_status lk_force_release(lk_client *, const char *name, const char *own
 /* ------------------------------------------------------------------------------------------------
  * the server */
 
+/* The answer to a question about a server. */
 typedef enum { LK_UNKNOWN, LK_NO, LK_YES } lk_answer;
 
 /* What lk_examine() found out about a server. A text that the server did not tell is "". */
@@ -711,10 +716,10 @@ typedef struct {
     int64_t maxmemory;    /* In bytes. 0: no limit. -1 if unknown. */
     const char *eviction; /* Its maxmemory-policy. */
     lk_answer aof, rdb;   /* Its persistence: the append-only file, and snapshots at save points. */
-    const char *user;     /* Our user there: as the server told, or else as in the URL. */
+    const char *user; /* The user of this connection, as the server told, or else as in the URL. */
     /* The rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". If
-     * the user may run no command with a key, the keys cannot be tested and are listed here. The
-     * same applies to channels. */
+     * the user may run no command with a key, the keys cannot be tested and are listed here. So are
+     * channels, from version 7 of the server on. */
     const char *const *missing;
     size_t missing_count;
     const char *const *absent; /* Commands that locks need and the server does not know. */
@@ -735,8 +740,8 @@ typedef struct {
  * denied.
  *
  *   LK_OK           The server answered, whatever it said.
- *   LK_UNAVAILABLE  No server answers in time, or the server still loads its data. With local:, as
- *                   for lk_open().
+ *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve now, for example because
+ *                   it still loads its data. With local:, as for lk_open().
  *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
  *                   server's certificate is not trusted. With local:, as for lk_open().
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, or the TLS module for
@@ -764,12 +769,13 @@ typedef struct {
 } lk_local_info;
 
 /*
- * Looks for the private server of this user. Does not start it. *out belongs to the caller, who
- * frees it with lk_local_info_free(). lk_local_info_free(NULL) does nothing.
+ * Looks for the private server of this user. Does not start it. If other users can read its folder,
+ * the call removes that right. *out belongs to the caller, who frees it with lk_local_info_free().
+ * lk_local_info_free(NULL) does nothing.
  *
  *   LK_OK           *out says whether the server runs.
- *   LK_DENIED       Its folder belongs to another user, others can write to it, or it cannot be
- *                   used as a folder of the server.
+ *   LK_DENIED       Its folder belongs to another user, others can write to it, or it is not the
+ *                   folder of a server.
  *   LK_INVALID      LATCHKEY_LOCAL_DIR is not an absolute path, or is too long.
  *   LK_UNAVAILABLE  The folder cannot be read. Or it would be in a /tmp that is private to this
  *                   service.
@@ -785,7 +791,7 @@ LK_API void lk_local_info_free(lk_local_info *);
  * local: starts it again, with the locks whose leases have not expired. An open client of local:
  * starts it again at once. *ran says whether a server was running; ran may be NULL.
  *
- *   LK_OK           No server runs any more.
+ *   LK_OK           The server has ended, or none was running.
  *   LK_UNAVAILABLE  The server does not answer, or did not end in time; lk_last_error() says what
  *                   to do. Or as for lk_local_status().
  *   LK_DENIED       As for lk_local_status(). Or the socket belongs to a server of another user.
