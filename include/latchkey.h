@@ -4,22 +4,33 @@
  *
  * Limits first.
  *
- * - Threads that share a handle (lk_lock) are one holder and do not exclude each other. To keep
- *   threads apart, give each its own handle of the same name.
- * - A hold is a lease. It is renewed for you while the server can be reached; when it cannot, the
- *   hold runs out, on your clock before it does on the server's, and the handle is lost: lk_valid()
- *   says false, on_lost is called. Work that must not happen without the lock checks lk_valid(), or
- *   hands lk_fence() to whoever stores the result.
- * - The lock is as durable as the server. One that loses its data loses the locks in it.
- *   docs/GUARANTEES.md has the whole list.
- * - Nothing here may be called from a signal handler. pthread_cancel() acts when a call has
- *   returned; it is lk_cancel() that ends a wait. A child of fork() opens a client of its own:
- *   every call on its parent's says LK_INVALID there, and lk_close() only closes its copies of the
- *   descriptors.
+ * - Threads that share a handle (lk_lock) are one holder and do not exclude each other. To make
+ *   threads exclude each other, give each its own handle of the same name.
+ * - A hold is a lease. The client renews it while it can reach the server. When it cannot, the hold
+ *   expires: on this machine first, and only then on the server. The handle is then lost:
+ *   lk_valid() returns false, and on_lost is called. Before work that needs the lock, check
+ *   lk_valid(), or pass lk_fence() to the store that the work writes to.
+ * - A lock is as durable as the server. A server that loses its data loses its locks.
+ *   docs/GUARANTEES.md has the full list.
+ * - A signal handler must not call any function of this header.
  *
- * Every function may be called from any thread, at any time, unless it says otherwise. Functions
- * that fail return a status and leave a sentence in lk_last_error(); their outputs are untouched
- * then. In every struct of options a field of zero means its default: start from `= {0}`.
+ * The following holds for all functions. Their comments do not repeat it.
+ *
+ * - Failure: the function returns a status, and lk_last_error() returns a sentence about it.
+ *   Outputs are unchanged.
+ * - Misuse: the function returns LK_INVALID if a required argument is NULL; if the client is
+ *   closed, or was opened before a fork(); or if the function blocks and is called inside a
+ *   callback of the same client.
+ * - Threads: any thread may call any function at any time. A thread that is canceled by
+ *   pthread_cancel() inside a call ends after the call has returned. The exceptions are
+ *   lk_defaults_read(), lk_local_status() and lk_local_stop(), which are not safe to cancel. To end
+ *   a wait, call lk_cancel().
+ * - fork(): a child must open its own client. Clients and handles of the parent cannot be used in
+ *   the child: functions return LK_INVALID, false, 0 or -1. Only lk_owner() still works. In the
+ *   child lk_close() closes the child's copies of the descriptors and does nothing else, and
+ *   lk_lock_free() does nothing.
+ * - Options: in every struct of options, a field that is 0 or NULL means its default. Initialize
+ *   the struct with {0}.
  *
  *     lk_client *client;
  *     lk_lock *lock;
@@ -52,36 +63,39 @@ extern "C" {
 /* ------------------------------------------------------------------------------------------------
  * status */
 
-/* Every status: its code, and what it means in a few words. lk_last_error() says more. */
+/* Every status: its code, and its meaning in a few words. lk_last_error() says more. */
 #define LK_STATUSES(X)                                                               \
     X(LK_OK, "done")                                                                 \
     X(LK_BUSY, "others hold the lock or wait for it")                                \
-    X(LK_TIMEOUT, "the wait was over before the lock was free")                      \
+    X(LK_TIMEOUT, "the wait ended before the lock was granted")                      \
     X(LK_CANCELED, "canceled by another call")                                       \
-    X(LK_NOT_HELD, "this handle does not hold the lock so")                          \
-    X(LK_LOST, "the hold was lost before it was given back")                         \
-    X(LK_DEADLOCK, "another holder waits to upgrade already; give up the read hold") \
+    X(LK_NOT_HELD, "this handle does not hold the lock in this mode")                \
+    X(LK_LOST, "the hold was lost before it was released")                           \
+    X(LK_DEADLOCK, "another holder already waits to upgrade; release the read hold") \
     X(LK_UNAVAILABLE, "the server cannot be reached, or cannot serve locks now")     \
-    X(LK_DENIED, "the server does not permit it")                                    \
-    X(LK_UNSUPPORTED, "this server or this build cannot do it")                      \
-    X(LK_INVALID, "an argument, or the call at this point, is not valid")            \
+    X(LK_DENIED, "the server denies access")                                         \
+    X(LK_UNSUPPORTED, "this server or this build does not support it")               \
+    X(LK_INVALID, "an argument is not valid, or the call is not allowed here")       \
     X(LK_NOMEM, "out of memory, threads or descriptors")                             \
-    X(LK_INTERNAL, "a fault in latchkey, or an answer that it cannot read")
+    X(LK_INTERNAL, "a bug in latchkey, or an answer that it cannot read")
 
 #define LK_STATUS_CODE(code, text) code,
 typedef enum { LK_STATUSES(LK_STATUS_CODE) } lk_status;
 #undef LK_STATUS_CODE
 
-/* "LK_BUSY"; never NULL, also for a number that is no status. Needs no freeing. */
+/* Returns the name of a status, such as "LK_BUSY". For a number that is not a status it returns
+ * "LK_?". Never NULL. The text is static: do not free it. */
 LK_API const char *lk_status_name(lk_status);
 
-/* The few words above; never NULL. Needs no freeing. */
+/* Returns the meaning of a status in a few words. Never NULL, also for a number that is not a
+ * status. The text is static: do not free it. */
 LK_API const char *lk_status_text(lk_status);
 
 /*
- * A sentence about the last call of this thread that failed: what, which lock, which server, what
- * to do about it. In a callback, about the operation that it reports. Never NULL, "" before the
- * first failure; never has a password in it. Good until the next call of this thread.
+ * Returns a sentence about the last call of this thread that failed: what failed, for which lock,
+ * on which server, and what to do about it. In a callback, the sentence is about the operation that
+ * the callback reports. Never NULL; "" before the first failure. The sentence never contains a
+ * password. It belongs to the library and is valid until this thread calls the library again.
  */
 LK_API const char *lk_last_error(void);
 
@@ -92,132 +106,173 @@ LK_API const char *lk_last_error(void);
 #define LK_VERSION_NUMBER (LK_VERSION_MAJOR * 10000 + LK_VERSION_MINOR * 100 + LK_VERSION_PATCH)
 #define LK_VERSION_STRING "0.1.0"
 
-/* "0.1.0": the version of the library that runs; a program was compiled with LK_VERSION_STRING.
- * Needs no freeing. */
+/* Returns the version of the library that runs, such as "0.1.0". LK_VERSION_STRING is the version
+ * that the program was compiled with. The text is static: do not free it. */
 LK_API const char *lk_version(void);
 
 /* ------------------------------------------------------------------------------------------------
  * client */
 
-/* A connection to where the locks are; many threads and many locks share one. */
+/* A connection to the server that has the locks. Many threads and many handles can share one. */
 typedef struct lk_client lk_client;
 
-/* One handle on one lock: it holds, waits, and loses. */
+/* A handle on one lock. A handle holds the lock, waits for it, or has lost it. */
 typedef struct lk_lock lk_lock;
 
+/* Readers share a lock; a writer holds it alone. */
 typedef enum { LK_READ, LK_WRITE } lk_mode;
 
-/* Who comes next. A lock has the policy of the request that found it free. */
+/* The order in which a lock is granted. A lock has the policy of the request that found it free. */
 typedef enum {
-    LK_FAIR,       /* strictly in the order of asking */
-    LK_PHASE_FAIR, /* all waiting readers, then one writer, and so on: a reader waits for one writer
-                      at most */
-    LK_PREFER_WRITER, /* readers only while no writer waits */
-    LK_PREFER_READER  /* writers only while no reader holds or waits */
+    LK_FAIR,          /* Strictly in the order of requests. */
+    LK_PHASE_FAIR,    /* All waiting readers, then one writer, and so on. A reader waits for one
+                         writer at most. */
+    LK_PREFER_WRITER, /* Readers are granted only while no writer waits. */
+    LK_PREFER_READER  /* Writers are granted only while no reader holds or waits. */
 } lk_policy;
 
+/* The severity of a line of the log. */
 typedef enum { LK_LOG_DEBUG, LK_LOG_INFO, LK_LOG_WARNING, LK_LOG_ERROR } lk_log_level;
 
-/* A line without a line feed. Called as lk_done_fn is. */
+/* Receives one line of the log, without a line feed. Runs as described for lk_done_fn. */
 typedef void lk_log_fn(lk_log_level, const char *line, void *arg);
 
+/*
+ * The options of lk_open() and lk_examine(). For a field that is 0 or NULL, they first look in the
+ * environment and the configuration files, as described for lk_open(), and then use the default.
+ *
+ * The four tls_ fields are for rediss://. With redis:// and unix:// they are refused with
+ * LK_INVALID. With local: they are ignored.
+ */
 typedef struct {
-    const char
-        *app; /* who you are, as others see it in lk_inspect, up to 128 bytes; the program's name */
-    const char *prefix;         /* of all keys in the server, 1 to 64 bytes, no braces; "lk" */
-    int64_t connect_timeout_ms; /* for one attempt to connect, all of it; 5000 */
-    int64_t command_timeout_ms; /* how long the server may be silent or away before calls give up;
-                                   5000 */
-    int min_replicas;           /* not yet: anything but 0 is LK_UNSUPPORTED */
-    int64_t replica_timeout_ms; /* not yet */
-    /* With redis:// and unix:// these four are LK_INVALID: there is no TLS to be had there. With
-     * local:, which needs none, they have no meaning. */
-    const char *tls_ca;   /* file or folder of certificates to trust; the system's */
-    const char *tls_cert; /* file with the client's certificate and its chain; none */
-    const char *tls_key;  /* file with its key; that of tls_cert */
-    const char
-        *tls_server_name; /* the name that the server's certificate must have; the URL's host */
-    lk_log_fn *log;       /* NULL: nothing is logged */
+    /* The name that lk_inspect() shows for this program, up to 128 bytes. Default: the program's
+     * name. */
+    const char *app;
+    /* The beginning of all keys and channels on the server, 1 to 64 bytes without braces. Default:
+     * "lk". */
+    const char *prefix;
+    /* How long one attempt to connect may take, up to 86,400,000. Default: 5000. */
+    int64_t connect_timeout_ms;
+    /* How long the server may be silent or unreachable before a call gives up, up to 86,400,000.
+     * Default: 5000. */
+    int64_t command_timeout_ms;
+    /* Not supported yet: a value other than 0 is refused with LK_UNSUPPORTED. Default: 0. */
+    int min_replicas;
+    /* Not supported yet: a value other than 0 is refused with LK_UNSUPPORTED. Default: 0. */
+    int64_t replica_timeout_ms;
+    /* A file or folder of CA certificates to trust. Default: those of the system. */
+    const char *tls_ca;
+    /* A file with the client's certificate and its chain. Default: no certificate. */
+    const char *tls_cert;
+    /* A file with the private key of tls_cert. Default: the file of tls_cert. */
+    const char *tls_key;
+    /* The name that the server's certificate must have. Default: the host of the URL. */
+    const char *tls_server_name;
+    /* Receives the lines of the log. Default: NULL, no log. */
+    lk_log_fn *log;
+    /* Passed to `log`. Default: NULL. */
     void *log_arg;
-    bool dispatch;     /* callbacks wait for lk_dispatch(); there is no thread for them; false */
-    void *reserved[7]; /* zero */
+    /* true: callbacks run inside lk_dispatch(), and the client starts no thread for them. Default:
+     * false. */
+    bool dispatch;
+    /* Reserved for later versions. Default: NULL. */
+    void *reserved[7];
 } lk_client_options;
 
 /*
- * Opens a client: reads the URL, connects, and makes sure that the server can serve locks.
+ * Opens a client: reads the URL, connects, and checks that the server can serve locks.
  *
  *   local:
- *       a private server for this user on this machine, started on first use; it goes on running.
- *       Its folder is /run/latchkey for root and /tmp/latchkey-<uid> for others, or
- *       LATCHKEY_LOCAL_DIR
+ *       A private server for this user on this machine. The first use starts it, and it keeps
+ *       running. Its folder is /run/latchkey for root and /tmp/latchkey-<uid> for other users.
+ *       LATCHKEY_LOCAL_DIR can name another folder.
  *   redis://[user[:password]@]host[:port][/db]
- *       TCP; port 6379, db 0; [::1] for IPv6
+ *       A server at a TCP address. The default port is 6379, the default db is 0. An IPv6 address
+ *       stands in brackets: [::1].
  *   rediss://...
- *       the same with TLS; chain and host name are verified. The shared library loads OpenSSL at
- *       the first of these, and not before
+ *       The same with TLS. The certificate chain and the host name are verified. The shared library
+ *       loads OpenSSL when the first such URL is opened.
  *   unix:///path/of/socket[?db=n]
- *       also unix://user:password@/path
+ *       A server at a Unix socket. With a login: unix://user:password@/path.
  *
- * `valkey` works wherever `redis` stands. The user may be empty: `:password@`. Bytes of user,
- * password and path may be written as %41. A password may also come from the environment,
- * LATCHKEY_PASSWORD, or from a password_file, which is where it belongs: a URL on a command line is
- * seen by all.
+ * `valkey` may be written in place of `redis`. The user may be empty, as in `:password@`. Bytes of
+ * the user, the password and the path may be percent-encoded, as in %41. Other users of the machine
+ * can see a URL on a command line, so keep the password in a password_file or in LATCHKEY_PASSWORD.
  *
- * url: NULL leaves the server to the machine: $LATCHKEY_URL, or if that is not set or empty, `url`
- * of the user's configuration file, of the system's, or else local: (see lk_defaults_read).
- * options: NULL means all defaults. Both are copied; environment and files are read here, and not
- * afterwards. *out is yours, end it with lk_close().
+ * If url is NULL, the client uses the first of these that is set: the variable LATCHKEY_URL, `url`
+ * in the user's configuration file, `url` in the system's configuration file. If none is set, it
+ * uses local:. If options is NULL, all options have their defaults. The library copies url and
+ * options, and reads the environment and the files only during this call. *out belongs to the
+ * caller, who ends it with lk_close().
  *
- * An option that is left 0 or NULL may come from the environment (LATCHKEY_PREFIX, LATCHKEY_TLS_CA
- * and so on), and if url is NULL, from the configuration files: latchkey.conf(5) has the rules.
- * With a URL no file is read. A TLS option from there does no harm to a URL without TLS.
+ * An option that is 0 or NULL may be set in the environment (LATCHKEY_PREFIX, LATCHKEY_TLS_CA and
+ * so on) and, if url is NULL, in the configuration files; latchkey.conf(5) has the rules. If url is
+ * not NULL, no configuration file is read. TLS settings of the environment and the files are
+ * ignored for a URL without TLS.
  *
- * LK_OK · LK_INVALID: the URL or an option cannot be read, and which part; a configuration file, as
- * "file:line: what"; no server is configured, and require_server demands one · LK_UNAVAILABLE:
- * nobody answers there, or the answer is no server for locks (LOADING, a replica); local: in a /tmp
- * that other programs of this user do not see (systemd's PrivateTmp) · LK_DENIED: user,
- * password or certificate were refused · LK_UNSUPPORTED: a topology or option that this version
- * does not have, rediss:// where its TLS module is not installed, a server older than 6.2, a node
- * of a cluster, or a sentinel · LK_NOMEM · LK_INTERNAL: the server refuses in words that latchkey
- * does not know.
+ *   LK_OK           The client is open.
+ *   LK_INVALID      The URL, an option, a variable or a file is not valid; lk_last_error() names
+ *                   it, for a configuration file as "file:line: what". Or require_server is set,
+ *                   and no server is configured. Or the server does not have the db of the URL.
+ *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve locks now: it is a
+ *                   replica, or still loads its data. With local:, no server program was found, the
+ *                   server did not start, or /tmp is private to this service (PrivateTmp of
+ *                   systemd) and other programs of this user would not see the folder.
+ *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
+ *                   server's certificate is not trusted. With local:, the folder belongs to another
+ *                   user, or others can write to it.
+ *   LK_UNSUPPORTED  This version does not support the scheme or an option, the TLS module for
+ *                   rediss:// is not installed, or the server is older than 6.2, a node of a
+ *                   cluster, or a sentinel.
+ *   LK_NOMEM        Out of memory, threads or descriptors.
+ *   LK_INTERNAL     The server refused with an error that latchkey does not know.
  *
- * Blocks for connect_timeout_ms at most, beyond looking up the host's name. Starts one thread, and
- * without `dispatch` one for callbacks when there is the first (or a log).
+ * Blocks for up to connect_timeout_ms, plus the time to look up the host name. Starts one thread,
+ * which renews holds. Later attempts to connect run on short-lived threads. Without `dispatch`, one
+ * more thread starts when the program first asks for a callback: log, on_lost or done.
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 
-/* What lk_open() takes from this machine where its caller says nothing, and who said so. */
+/* The server and prefix that lk_open(NULL, NULL, ...) would use, and where each was set. */
 typedef struct {
-    const char *url;         /* without a password; "" if it cannot be read: lk_open() says why */
-    const char *url_from;    /* "LATCHKEY_URL" or "/etc/latchkey.conf:3"; "" if nobody chose: then
-                                the URL is local: */
-    const char *prefix;      /* of all keys in the server */
-    const char *prefix_from; /* as above; "" if it is the default */
+    /* The URL without its password. "" if it is not valid; lk_open() then says why. */
+    const char *url;
+    /* Where the URL was set: "LATCHKEY_URL" or, for example, "/etc/latchkey.conf:3". "" if it was
+     * not set: the URL is then local:. */
+    const char *url_from;
+    /* The beginning of all keys and channels on the server. */
+    const char *prefix;
+    /* Where the prefix was set, as in url_from. "" if it is the default. */
+    const char *prefix_from;
     void *reserved[8];
 } lk_defaults;
 
 /*
- * Reads environment and configuration files as lk_open(NULL, NULL, ...) does, and connects to
- * nobody. The private server of local: serves one user on one machine: a program whose locks are
- * for more than that can make sure that somebody has chosen a server. *out is yours, free it with
- * lk_defaults_free(), which takes NULL.
+ * Reads the environment and the configuration files as lk_open(NULL, NULL, ...) does, but does not
+ * connect. The private server of local: serves one user on one machine. A program whose locks must
+ * reach further can check here that a server was configured. *out belongs to the caller, who frees
+ * it with lk_defaults_free(). lk_defaults_free(NULL) does nothing.
  *
- * LK_OK · LK_INVALID: what lk_open() says of a configuration file, a password file, or of a server
- * that is required and missing · LK_NOMEM. Blocks on files alone.
+ *   LK_OK           *out has the defaults.
+ *   LK_INVALID      A configuration file, a password file or a variable is not valid. Or
+ *                   require_server is set, and no server is configured.
+ *   LK_NOMEM        Out of memory.
+ *
+ * Blocks only to read files.
  */
 LK_API lk_status lk_defaults_read(lk_defaults **out);
 LK_API void lk_defaults_free(lk_defaults *);
 
 /*
- * Ends a client: calls that wait return LK_CANCELED, callbacks not yet called are called with it,
- * everything that its handles hold is given back, and its threads end. Its handles stay valid
- * memory, each to be freed with lk_lock_free(); all other calls on them say LK_INVALID. NULL is
- * fine.
+ * Closes a client. Operations that have no answer yet end with LK_CANCELED, blocking and async
+ * ones. Pending callbacks are called. All holds of its handles are released, and its threads end.
+ * The handles must still be freed with lk_lock_free(). Other functions cannot use them: lk_valid()
+ * returns false, and functions with a status return LK_INVALID. lk_close(NULL) does nothing.
  *
- * With `dispatch` this thread runs the callbacks that are left, and waits if another thread runs
- * some. Blocks while callbacks run, while a host's name is looked up, and for command_timeout_ms at
- * most while the server does not answer; what could not be given back then runs out with its lease.
- * Refused (and logged) inside a callback. After fork() in the child it only closes descriptors.
+ * Blocks while callbacks run, while a host name is looked up, and while the server does not answer,
+ * for up to command_timeout_ms. A hold that could not be released by then expires with its lease.
+ * With `dispatch`, the remaining callbacks run on this thread, after those that another thread
+ * runs. Inside a callback of the same client the call is refused and logged.
  */
 LK_API void lk_close(lk_client *);
 
@@ -225,69 +280,100 @@ LK_API void lk_close(lk_client *);
  * handles */
 
 /*
- * The handle's hold was lost: it ran out unrenewed, the server says it is gone, or somebody forced
- * it. Called once for each loss, as lk_done_fn is.
+ * Reports that a handle has lost its holds: the lease expired, the server no longer has them, or
+ * lk_force_release() removed them. A handle loses all its holds together, and this is called once
+ * for each loss. Runs as described for lk_done_fn.
  */
 typedef void lk_lost_fn(lk_lock *, void *arg);
 
+/* The options of lk_lock_new(). */
 typedef struct {
-    int64_t lease_ms;  /* how long a hold lasts without renewal, 100 to 86,400,000; 30000 */
-    lk_policy policy;  /* if this request is the one that finds the lock free; LK_FAIR */
-    const char *group; /* of its reads: readers of one group share, groups exclude each other; up to
-                          64 bytes; "" */
-    const char *owner; /* handles of one owner never exclude each other; 1 to 128 bytes; the handle
-                          itself */
-    bool manual_renew; /* holds are renewed by lk_renew() alone; false */
-    lk_lost_fn *on_lost; /* NULL: nobody is told */
+    /* How long a hold lasts without renewal, 100 to 86,400,000. Default: 30000. */
+    int64_t lease_ms;
+    /* The policy of the lock, if a request of this handle finds it free. Default: LK_FAIR. */
+    lk_policy policy;
+    /* The group of its read holds, up to 64 bytes. Readers of one group share the lock; different
+     * groups exclude each other. Default: "". */
+    const char *group;
+    /* The owner that the handle acts for, 1 to 128 bytes. Handles of one owner never exclude each
+     * other. Default: the handle itself. */
+    const char *owner;
+    /* true: only lk_renew() renews holds. Default: false. */
+    bool manual_renew;
+    /* Called when a hold is lost. Default: NULL, no callback. */
+    lk_lost_fn *on_lost;
+    /* Passed to on_lost. Default: NULL. */
     void *on_lost_arg;
-    void *reserved[8]; /* zero */
+    /* Reserved for later versions. Default: NULL. */
+    void *reserved[8];
 } lk_lock_options;
 
 /*
- * Makes a handle on the lock called `name`: 1 to 512 bytes, by habit <type>:<id>. Nothing is asked
- * of the server. options: NULL means all defaults. Both are copied. *out is yours, free it with
- * lk_lock_free().
+ * Makes a handle on the lock `name`: 1 to 512 bytes, by convention <type>:<id>. Sends nothing to
+ * the server. If options is NULL, all options have their defaults. The library copies name and
+ * options. *out belongs to the caller, who frees it with lk_lock_free().
  *
- * LK_OK · LK_INVALID: an argument, and which · LK_NOMEM. Never blocks.
+ *   LK_OK           *out is the handle.
+ *   LK_INVALID      The name or an option is not valid; lk_last_error() names it.
+ *   LK_NOMEM        Out of memory, or no thread for callbacks can be started.
+ *
+ * Never blocks.
  */
 LK_API lk_status lk_lock_new(lk_client *, const char *name, const lk_lock_options *options,
                              lk_lock **out);
 
 /*
- * Frees a handle. What it holds is given back, without waiting for the server's answer. Calls that
- * still wait on it return LK_CANCELED, callbacks of its operations that have not been called yet
- * are called before this returns (unless this is called in a callback: then after it), on_lost is
- * not called any more. With `dispatch` this thread runs those callbacks, and no other handle's; it
- * waits if another thread runs callbacks of the client. NULL is fine.
+ * Frees a handle. Its holds are released in the background. Acquires and renewals that still wait
+ * on it end with LK_CANCELED. on_lost is not called any more. The handle must not be used after
+ * this call. lk_lock_free(NULL) does nothing.
+ *
+ * Blocks until the callbacks of the handle's operations have run. An async release may have to wait
+ * for the server's answer first, for up to command_timeout_ms. With `dispatch`, these callbacks run
+ * on this thread, and no others; if another thread runs callbacks of the client, this call waits
+ * for it. Inside a callback of the same client this call does not block: the callbacks run after
+ * it.
  */
 LK_API void lk_lock_free(lk_lock *);
 
 /* ------------------------------------------------------------------------------------------------
- * taking */
+ * acquiring and releasing */
 
 /*
- * Takes a read or a write hold. Holds nest: each is given back by an unlock of its own kind. A
- * holder's further reads are granted at once, also inside its writes; a write on top of reads is an
- * upgrade, granted when no other owner holds, before everybody who waits.
+ * Acquire a read or a write hold.
  *
- *   lk_rdlock, lk_wrlock             wait as long as it takes
- *   lk_tryrdlock, lk_trywrlock       do not wait
- *   lk_timedrdlock, lk_timedwrlock   wait for wait_ms at most, from the call; 0: do not wait;
- *                                    -1: wait as long as it takes
+ *   lk_rdlock, lk_wrlock             Wait as long as it takes.
+ *   lk_tryrdlock, lk_trywrlock       Do not wait.
+ *   lk_timedrdlock, lk_timedwrlock   Wait for up to wait_ms, counted from the call. 0: do not wait.
+ *                                    -1: wait as long as it takes.
  *
- * LK_OK: held · LK_BUSY: not free (the try calls, and wait_ms 0) · LK_TIMEOUT: wait_ms are over;
- * this call left nothing behind · LK_CANCELED: lk_cancel(), lk_lock_free() or lk_close() meanwhile
- * · LK_DEADLOCK: an upgrade while another holder's upgrade waits; neither could ever have it; give
- * up the read hold and start again · LK_LOST: the handle has lost a hold; unlock it first, once for
- * each time it was taken · LK_UNAVAILABLE: the server could not be reached for command_timeout_ms,
- * or not before wait_ms or the lease were over; the call holds nothing, and what the server may
- * have granted is taken back in the background · LK_DENIED · LK_UNSUPPORTED · LK_INVALID: wait_ms
- * below -1, or the name is that of something else in the server, or taken 65,535 times already ·
- * LK_NOMEM · LK_INTERNAL.
+ * Holds nest: a handle can hold the lock many times, and each hold needs its own release. A handle
+ * that holds the lock is granted further reads at once, also inside its writes, and further writes
+ * inside its writes. A write on top of reads is an upgrade: it is granted as soon as no other owner
+ * holds the lock, before all other waiters.
  *
- * Block: as said, and beyond wait_ms as long as the server needs to answer, command_timeout_ms at
- * most. A shortage shorter than that (a restart, a cut connection) is waited out. Refused
- * (LK_INVALID) inside a callback.
+ *   LK_OK           The handle has one more hold.
+ *   LK_BUSY         The lock is not free, or another thread waits with this handle. Only the try
+ *                   functions and wait_ms 0 return this.
+ *   LK_TIMEOUT      wait_ms have passed. The call leaves nothing behind on the server.
+ *   LK_CANCELED     lk_cancel(), lk_lock_free() or lk_close() was called meanwhile.
+ *   LK_DEADLOCK     The call is an upgrade, and the upgrade of another holder already waits. Each
+ *                   would wait for the other forever. Release the read hold and start again.
+ *   LK_LOST         The handle has lost its holds, before or during the call. Release each of them
+ *                   first: lk_reads() and lk_writes() say how many there are.
+ *   LK_UNAVAILABLE  The server did not answer for command_timeout_ms; or it was unreachable when
+ *                   wait_ms had passed; or its grant arrived after the lease had expired; or it
+ *                   cannot serve locks now: it is a replica, is out of memory, or cannot save its
+ *                   data. The call holds nothing. The client releases in the background what the
+ *                   server may have granted.
+ *   LK_DENIED       The user lacks rights on the server; `latchkey doctor` lists them.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_INVALID      wait_ms is below -1, a key with the name of this lock holds something else, or
+ *                   the handle already has 65,535 holds of this mode.
+ *   LK_NOMEM        Out of memory.
+ *   LK_INTERNAL     The server's answer cannot be understood.
+ *
+ * Block as described, plus up to command_timeout_ms for the server's answer. A shorter outage, such
+ * as a restart of the server or a lost connection, does not end the call.
  */
 LK_API lk_status lk_rdlock(lk_lock *);
 LK_API lk_status lk_tryrdlock(lk_lock *);
@@ -297,105 +383,143 @@ LK_API lk_status lk_trywrlock(lk_lock *);
 LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
 
 /*
- * Gives back one read or one write hold. If others wait, the lock is theirs when the server has
- * answered.
+ * Release one hold. If this frees the lock, the server grants it to the next waiters in the same
+ * step.
  *
- * LK_OK · LK_NOT_HELD: nothing of that kind to give back; nothing changed · LK_LOST: it was lost
- * before; this unlock counts, and after the last one the handle can be used again · LK_UNAVAILABLE,
- * LK_DENIED, LK_UNSUPPORTED, or LK_INVALID if the server has something else under that name by now:
- * it did not answer in time, or refused; the hold is gone as far as the caller is concerned, and
- * given back in the background, or runs out · LK_CANCELED: lk_close() meanwhile; the hold is gone,
- * given back or left to run out · otherwise LK_INVALID, LK_NOMEM: nothing changed · LK_INTERNAL.
+ *   lk_rdunlock   Releases the last read hold.
+ *   lk_wrunlock   Releases the last write hold.
+ *   lk_unlock     Releases the last hold, read or write, like pthread_rwlock_unlock(). Holds count
+ *                 in the order of their grants. A write hold that was downgraded keeps its place.
  *
- * Block for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
- * unless lost.
+ *   LK_OK           The hold is released.
+ *   LK_NOT_HELD     The handle has no such hold. Nothing changed.
+ *   LK_LOST         The hold was lost. This call counts as its release. After the release of its
+ *                   last lost hold, the handle can be used again.
+ *   LK_CANCELED     lk_close() was called meanwhile. The hold was released, or expires.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
+ *                   caller no longer has the hold. The client goes on to release it in the
+ *                   background; at the latest it expires.
+ *   LK_DENIED       The user lacks rights on the server. The hold is gone, as with LK_UNAVAILABLE.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need. The hold
+ *                   is gone, as with LK_UNAVAILABLE.
+ *   LK_INVALID      The call is not allowed here, and nothing changed. Or the key of the lock now
+ *                   holds something else, and the hold is gone, as with LK_UNAVAILABLE.
+ *   LK_NOMEM        Out of memory. Nothing changed.
+ *   LK_INTERNAL     The server's answer cannot be understood. lk_reads() and lk_writes() say
+ *                   whether the handle still has the hold.
+ *
+ * Block for one round trip, up to command_timeout_ms. A callback may release a hold that is lost.
  */
 LK_API lk_status lk_rdunlock(lk_lock *);
 LK_API lk_status lk_wrunlock(lk_lock *);
-
-/*
- * Gives back the hold that this handle took last, read or write, as pthread_rwlock_unlock() does.
- * An async acquire takes its hold when it is granted. lk_rdunlock() and lk_wrunlock() give back the
- * last hold of their kind, and lk_downgrade() turns the last write into a read in its place.
- *
- * LK_OK · LK_NOT_HELD: nothing is held; nothing changed · LK_LOST, LK_UNAVAILABLE, LK_DENIED,
- * LK_UNSUPPORTED, LK_CANCELED, LK_INVALID, LK_NOMEM, LK_INTERNAL: as lk_wrunlock().
- *
- * Blocks for a round trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback,
- * unless lost.
- */
 LK_API lk_status lk_unlock(lk_lock *);
 
 /*
- * Turns one write hold into a read hold, at one instant: nobody writes in between, and readers who
- * wait may come in.
+ * Turns the last write hold into a read hold in one step: no other writer comes in between, and
+ * waiting readers may come in.
  *
- * LK_OK · LK_NOT_HELD: no write hold · LK_LOST: it was lost; the hold still wants its lk_wrunlock()
- * · LK_UNAVAILABLE: no answer in time: the hold counts as a read from now on, and the server is
- * told in the background · LK_CANCELED: lk_close() meanwhile; the hold is gone, given back or left
- * to run out · LK_DENIED · LK_UNSUPPORTED · LK_INVALID · LK_NOMEM · LK_INTERNAL. Blocks for a round
- * trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
+ *   LK_OK           The write hold is a read hold now.
+ *   LK_NOT_HELD     The handle has no write hold. Nothing changed.
+ *   LK_LOST         The hold was lost. It still needs its lk_wrunlock().
+ *   LK_CANCELED     lk_close() was called meanwhile. The hold was released, or expires.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
+ *                   hold counts as a read hold from now on, and the client tells the server in the
+ *                   background.
+ *   LK_DENIED       The user lacks rights on the server. The hold counts as a read hold, as with
+ *                   LK_UNAVAILABLE.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need. The hold
+ *                   counts as a read hold, as with LK_UNAVAILABLE.
+ *   LK_INVALID      The call is not allowed here, or the handle already has 65,535 read holds;
+ *                   nothing changed. Or the key of the lock now holds something else, and the hold
+ *                   counts as a read hold, as with LK_UNAVAILABLE.
+ *   LK_NOMEM        Out of memory. Nothing changed.
+ *   LK_INTERNAL     The server's answer cannot be understood. lk_reads() and lk_writes() say which
+ *                   hold the handle has.
+ *
+ * Blocks for one round trip, up to command_timeout_ms.
  */
 LK_API lk_status lk_downgrade(lk_lock *);
 
 /*
- * Renews the hold by hand, for lease_ms from now (0: the handle's lease), never to an earlier end
- * than it had.
+ * Renews the lease of the handle's holds: they last for lease_ms from now, or longer if they
+ * already did. lease_ms is 100 to 86,400,000; 0 means the lease of the handle. Only a handle with
+ * manual_renew needs this call.
  *
- * LK_OK · LK_NOT_HELD · LK_LOST: the server says it is gone, or it ran out · LK_UNAVAILABLE: not
- * known whether it was renewed; lk_remaining_ms() says what is sure · LK_CANCELED: lk_lock_free()
- * or lk_close() meanwhile; the hold is gone, given back or left to run out · LK_DENIED ·
- * LK_UNSUPPORTED · LK_INVALID: lease_ms · LK_NOMEM · LK_INTERNAL. Blocks for a round trip,
- * command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
+ *   LK_OK           The lease is renewed.
+ *   LK_NOT_HELD     The handle has no hold.
+ *   LK_LOST         The hold was lost, or another thread released it meanwhile.
+ *   LK_CANCELED     lk_lock_free() or lk_close() was called meanwhile. The hold was released, or
+ *                   expires.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
+ *                   lease may be renewed or not; lk_remaining_ms() returns the part that is
+ *                   certain.
+ *   LK_DENIED       The user lacks rights on the server.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_INVALID      lease_ms is out of range, or the key of the lock now holds something else.
+ *   LK_NOMEM        Out of memory.
+ *   LK_INTERNAL     The server's answer cannot be understood.
+ *
+ * Blocks for one round trip, up to command_timeout_ms.
  */
 LK_API lk_status lk_renew(lk_lock *, int64_t lease_ms);
 
 /*
- * Calls that wait for this handle, and async acquires that do, end with LK_CANCELED, unless they
- * are granted in that very moment. Holds stay. LK_OK, also if nothing waited · LK_INVALID. Does not
- * wait for them; never blocks; may be called inside a callback.
+ * Cancels all blocking and async acquires that are pending on this handle. They end with
+ * LK_CANCELED, unless the lock is granted in the same moment. Holds stay.
+ *
+ *   LK_OK           The acquires were told to end. Also if none was pending.
+ *   LK_INVALID      The handle is NULL or cannot be used any more.
+ *
+ * Never blocks, and does not wait for the acquires to end. Callbacks may call it.
  */
 LK_API lk_status lk_cancel(lk_lock *);
 
 /* ------------------------------------------------------------------------------------------------
- * asking */
+ * the state of a handle */
 
-/* Whether the handle surely holds the lock, by this machine's clock, at this instant; a loss by
- * force it knows when it is told. Never blocks; false for NULL. */
+/*
+ * Returns true if the handle certainly holds the lock at this instant, by the clock of this
+ * machine. The exception is lk_force_release(): it takes effect before the handle is notified.
+ * Returns false while the last hold is being released, and for NULL. Never blocks.
+ */
 LK_API bool lk_valid(const lk_lock *);
 
-/* For how long it surely will, without further renewal; 0 when it does not, and for NULL. Never
- * blocks. */
+/* Returns for how many milliseconds lk_valid() will stay true if the lease is not renewed. 0 if it
+ * is false already, and for NULL. Never blocks. */
 LK_API int64_t lk_remaining_ms(const lk_lock *);
 
 /*
- * How many read holds and how many write holds the handle has: how often it is to be unlocked. A
- * lost hold counts until it is unlocked; a hold that is being given back counts until that is done.
- * 0 after lk_close(), in a child of fork(), and for NULL. Never block.
+ * Return how many read holds and how many write holds the handle has: how many releases it needs. A
+ * hold, lost or not, counts until its release is complete. 0 after lk_close(), and for NULL. Never
+ * block.
  */
 LK_API unsigned lk_reads(const lk_lock *);
 LK_API unsigned lk_writes(const lk_lock *);
 
 /*
- * The fencing token of the hold. That of a write is above every earlier token of this lock; that of
- * a read is not below that of any earlier write, and above it if that one was lost. A store that
- * keeps the greatest it has seen, and refuses smaller ones, is safe from a holder that lost the
- * lock and does not know it yet. It stays readable when the hold is lost, until that is unlocked. 0
- * when nothing is held, and for NULL. Below 2^53. Never blocks.
+ * Returns the fencing token of the hold, a number below 2^53. The token of a write hold is greater
+ * than every earlier token of this lock. The token of a read hold is not less than that of any
+ * earlier write hold, and greater if that write hold was lost.
+ *
+ * Pass the token along with every write to a store. A store that remembers the greatest token, and
+ * refuses smaller ones, is safe from a holder that has lost the lock and does not know it yet. The
+ * token of a lost hold stays until the hold is released. 0 if the handle holds nothing, and for
+ * NULL. Never blocks.
  */
 LK_API uint64_t lk_fence(const lk_lock *);
 
 /*
- * Whether, when this hold was granted, a writer had died or lost the lock while it held it, and no
- * writer has given it back in good order since: what the lock protects may be half written. The
- * server forgets it after an hour, if nobody holds the lock then. False for NULL. Never blocks.
+ * Returns whether the lock was abandoned when the handle last acquired it: a writer had died or
+ * lost its hold, and no writer had released the lock normally since. The data that the lock
+ * protects may be half written. The server forgets this an hour after the writer was lost, unless
+ * somebody holds the lock then. False if the handle holds nothing, and for NULL. Never blocks.
  */
 LK_API bool lk_abandoned(const lk_lock *);
 
 /*
- * Who the handle acts for: the owner of its options, or the text of the handle itself. Another
- * handle, also in another process, that is made with this owner is never excluded by this one. Good
- * as long as the handle; NULL for NULL.
+ * Returns the owner that the handle acts for: the owner of its options, or the handle's own id.
+ * Handles with this owner, in any process, do not exclude this one. The text belongs to the handle
+ * and is valid until the handle is freed. NULL for NULL. Never blocks.
  */
 LK_API const char *lk_owner(const lk_lock *);
 
@@ -403,18 +527,31 @@ LK_API const char *lk_owner(const lk_lock *);
  * async */
 
 /*
- * The operation is over, with this status. Called exactly once, on the client's callback thread, or
- * with `dispatch` on the thread that calls lk_dispatch(). All callbacks of a client run one after
- * the other, without any lock of the library's: a callback may take its time, and use every call
- * here but lk_close(), lk_dispatch() and those that block. It may free the handle.
+ * Reports the end of an async operation and its status. Called exactly once for each operation.
+ *
+ * All callbacks of a client (lk_done_fn, lk_lost_fn, lk_log_fn) run one after the other: on a
+ * thread of the client, or with `dispatch` on the thread that calls lk_dispatch(), lk_lock_free()
+ * or lk_close(). The library holds none of its locks meanwhile, so a callback may take its time. A
+ * callback may call any function, and may free its handle. The exceptions are lk_close(),
+ * lk_dispatch() and the functions that block: they are refused on the same client.
  */
 typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
 
 /*
- * Begins to take (wait_ms as lk_timedrdlock(): 0 does not wait, -1 waits as long as it takes) or to
- * give back a hold. LK_OK: `done` will be called, with one of the statuses of the calls above.
- * Anything else: it will not; LK_INVALID: an argument, also wait_ms below -1 · LK_NOMEM. Operations of one handle are done in the order in which
- * they were begun, where one has to wait for the other. `done` may be NULL. Never block.
+ * Begin to acquire or to release a hold, and return. The wait of an acquire is as for
+ * lk_timedrdlock(): 0 does not wait, -1 waits as long as it takes. `done` may be NULL. arg is
+ * passed to it.
+ *
+ * After LK_OK, `done` is called once, with a status of lk_wrlock() or lk_wrunlock(). After any
+ * other status it is not called. If one operation of a handle must wait for another, they run in
+ * the order in which they began: a release that begins before its acquire is granted waits for the
+ * grant.
+ *
+ *   LK_OK           The operation has begun.
+ *   LK_INVALID      The mode is neither LK_READ nor LK_WRITE, or wait_ms is below -1.
+ *   LK_NOMEM        Out of memory, or no thread for callbacks can be started.
+ *
+ * Never block. Callbacks may call them.
  */
 LK_API lk_status lk_acquire_async(lk_lock *, lk_mode, int64_t wait_ms, lk_done_fn *done, void *arg);
 LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *arg);
@@ -423,153 +560,199 @@ LK_API lk_status lk_release_async(lk_lock *, lk_mode, lk_done_fn *done, void *ar
  * event loops */
 
 /*
- * A descriptor for poll(2), epoll(7) and their like, of a client that was opened with `dispatch`.
- * It is readable while callbacks are pending and no thread runs any; waiting for it edge-triggered
- * works too. It is the client's: do not read, write or close it. lk_close() does that; take it out
- * of the loop before. -1 without `dispatch`, in a child of fork(), and for NULL. Never blocks.
+ * Returns a descriptor for poll(2) or epoll(7), for a client that was opened with `dispatch`. It is
+ * readable while callbacks are pending and no thread runs them. Edge-triggered polling works too.
+ * The descriptor belongs to the client: do not read, write or close it. Remove it from the loop
+ * before lk_close(), which closes it. Returns -1 without `dispatch`, and for NULL. Never blocks.
  */
 LK_API int lk_fd(lk_client *);
 
 /*
- * Runs the callbacks that are pending, those of handles and those of the log, on this thread, in
- * the order in which they became due. A callback that becomes due meanwhile is for the next call:
- * so callbacks that begin operations do not keep the loop in here. Returns at once if another
- * thread runs callbacks of this client; if some are left after that, lk_fd() is readable again.
- * Callbacks are kept in memory until somebody calls this.
+ * Runs the pending callbacks of a client on this thread, in the order in which they became due. A
+ * callback that becomes due meanwhile is left for the next call, so callbacks that begin operations
+ * do not keep the loop in here. If another thread runs callbacks of this client, the call returns
+ * at once; if some are left afterwards, lk_fd() becomes readable again. Callbacks stay in memory
+ * until this function runs them.
  *
- * LK_OK: also if none was pending · LK_INVALID: the client was opened without `dispatch`, or before
- * fork(), or lk_close() has begun; or inside a callback of this client. Blocks while the callbacks
- * run.
+ *   LK_OK           The callbacks have run. Also if none was pending.
+ *   LK_INVALID      The client was opened without `dispatch`, or the call is inside a callback of
+ *                   this client.
+ *
+ * Blocks while the callbacks run.
  */
 LK_API lk_status lk_dispatch(lk_client *);
 
 /* ------------------------------------------------------------------------------------------------
- * seeing */
+ * inspecting and forcing */
 
+/* One holder of a lock. */
 typedef struct {
     const char *handle, *owner, *group;
-    const char *app, *host; /* "" if unknown */
-    int64_t pid;            /* 0 if unknown */
-    unsigned reads, writes;
-    int64_t left_ms; /* of its lease */
-    int64_t held_ms;
-    uint64_t fence;
-    bool provisional; /* granted by hand-over, and not claimed yet */
+    const char *app, *host; /* Its program and machine. "" if unknown. */
+    int64_t pid;            /* Its process. 0 if unknown. */
+    unsigned reads, writes; /* How many holds of each mode it has. */
+    int64_t left_ms;        /* The rest of its lease. */
+    int64_t held_ms;        /* How long it has held the lock. */
+    uint64_t fence;         /* Its fencing token. */
+    bool provisional;       /* Granted from the queue, and not yet confirmed by its client. */
 } lk_holder_info;
 
+/* One waiter of a lock. */
 typedef struct {
     const char *handle, *owner, *group;
-    const char *app, *host;
-    int64_t pid;
+    const char *app, *host; /* Its program and machine. "" if unknown. */
+    int64_t pid;            /* Its process. 0 if unknown. */
     lk_mode mode;
-    bool upgrade; /* it holds reads, and waits before everyone */
-    int64_t waited_ms;
-    int64_t left_ms; /* until it counts as dead */
+    bool upgrade;      /* Its owner holds the lock, and it waits before all others. */
+    int64_t waited_ms; /* How long it has waited. */
+    int64_t left_ms;   /* Time until the waiter is dropped if its client stays silent. */
 } lk_waiter_info;
 
-/* A lock as it was at one instant. */
+/* A lock at one instant. */
 typedef struct {
     const char *name;
-    int64_t server_time_us;
-    lk_policy policy; /* LK_FAIR when nobody holds */
-    uint64_t fence;   /* the last one given out, 0 if nobody knows any more */
-    bool abandoned;
-    size_t holder_total, waiter_total;
-    const lk_holder_info *holders; /* by the end of their lease; the first 1000 */
+    int64_t server_time_us; /* The instant, by the server's clock: microseconds since 1970. */
+    lk_policy policy;       /* LK_FAIR if nobody holds or waits. */
+    uint64_t fence;         /* The last token that was granted. 0 if the server has forgotten it. */
+    bool abandoned;         /* A writer was lost, as described for lk_abandoned(). */
+    size_t holder_total, waiter_total; /* All of them, also those beyond the first 1000. */
+    const lk_holder_info *holders;     /* The first 1000, by the end of their lease. */
     size_t holder_count;
-    const lk_waiter_info *waiters; /* in the order in which they come next; the first 1000 */
+    const lk_waiter_info *waiters; /* The first 1000, in the order in which they will be granted. */
     size_t waiter_count;
     void *reserved[4];
 } lk_info;
 
 /*
- * What is known of a lock: who holds it, who waits. A lock that nobody uses is LK_OK with nobody in
- * it. *out is yours, free it with lk_info_free(), which takes NULL.
+ * Finds out who holds a lock and who waits for it. Changes nothing. A lock that nobody uses is
+ * LK_OK with no holders and no waiters. *out belongs to the caller, who frees it with
+ * lk_info_free(). lk_info_free(NULL) does nothing.
  *
- * LK_OK · LK_INVALID: the name, or its key holds something else · LK_UNAVAILABLE · LK_CANCELED:
- * lk_close() meanwhile · LK_DENIED · LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. Blocks for a round
- * trip, command_timeout_ms at most. Refused (LK_INVALID) inside a callback.
+ *   LK_OK           *out describes the lock.
+ *   LK_CANCELED     lk_close() was called meanwhile.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now.
+ *   LK_DENIED       The user lacks rights on the server.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_INVALID      The name is not 1 to 512 bytes, or a key with this name holds something else.
+ *   LK_NOMEM        Out of memory.
+ *   LK_INTERNAL     The server's answer cannot be understood.
+ *
+ * Blocks for one round trip, up to command_timeout_ms.
  */
 LK_API lk_status lk_inspect(lk_client *, const char *name, lk_info **out);
 LK_API void lk_info_free(lk_info *);
 
-/* One lock's name. Return false to hear no more. Called on the caller's thread, and may use every
- * call here. */
+/* Receives the name of one lock from lk_list(), on the thread that called it. Returns false to get
+ * no more names. May call any function. */
 typedef bool lk_list_fn(const char *name, void *arg);
 
 /*
- * Calls `each` with the name of every lock that somebody holds, waits for, or left abandoned,
- * sorted by bytes, each once. pattern: of the name, as in fnmatch(3): *, ?, [a-z], \; NULL for all.
- * Locks that come or go meanwhile may be there or not. A key that is named like a lock's and holds
- * something else is told of too: lk_inspect() says LK_INVALID to it. The server is walked in small
- * steps (SCAN), and is never stopped.
+ * Calls `each` with the name of every lock that has a holder or a waiter or is abandoned. Each name
+ * comes once, and they are sorted by bytes. arg is passed to `each`.
  *
- * LK_OK · LK_INVALID · LK_UNAVAILABLE · LK_CANCELED: lk_close() meanwhile · LK_DENIED ·
- * LK_UNSUPPORTED · LK_NOMEM · LK_INTERNAL. A call that fails has not called `each`. Blocks for as
- * many round trips as it takes, command_timeout_ms at most for each. Refused (LK_INVALID) inside a
- * callback.
+ * pattern: which names to list, up to 512 bytes, as in fnmatch(3): *, ?, [a-z], \. NULL lists all.
+ *
+ * Locks that come or go during the call may be listed or not. A key that is named like a lock but
+ * holds something else is listed too; lk_inspect() returns LK_INVALID for it. The call walks the
+ * server in small steps (SCAN), which do not hold up other clients.
+ *
+ *   LK_OK           All names were listed, or `each` returned false.
+ *   LK_CANCELED     lk_close() was called meanwhile.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now.
+ *   LK_DENIED       The user lacks rights on the server.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need.
+ *   LK_INVALID      The pattern is too long.
+ *   LK_NOMEM        Out of memory.
+ *   LK_INTERNAL     The server's answer cannot be understood.
+ *
+ * If the call fails, it has not called `each`. Blocks for as many round trips as it takes, up to
+ * command_timeout_ms for each.
  */
 LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, void *arg);
 
 /*
- * Takes the holds of one owner (as lk_inspect shows it), or with NULL of all, away by force. Their
- * programs are told (on_lost): at once where a handle of the client has waited or has an on_lost
- * (for a tenth of a second: its client listens from then on), otherwise with the next renewal.
- * Those who wait are granted. A writer that goes so leaves the lock abandoned. Waiters stay.
+ * Removes by force the holds of one owner, as lk_inspect() shows it, or of all owners if owner is
+ * NULL. The lock is granted to the next waiters. Waiters stay. A writer that is removed leaves the
+ * lock abandoned.
  *
- * LK_OK · LK_NOT_HELD: no such holder · LK_INVALID · LK_UNAVAILABLE: not known whether it happened
- * · LK_CANCELED: lk_close() meanwhile; nothing was taken away · LK_DENIED · LK_UNSUPPORTED ·
- * LK_NOMEM · LK_INTERNAL. Blocks for a round trip, command_timeout_ms at most. Refused (LK_INVALID)
- * inside a callback.
+ * A handle that loses its holds is notified: immediately if its client has ever waited, or has had
+ * a handle with on_lost for 100 ms; otherwise with its next renewal. Until then its lk_valid()
+ * stays true.
+ *
+ *   LK_OK           At least one hold was removed.
+ *   LK_NOT_HELD     The owner has no hold, or with NULL nobody has one.
+ *   LK_CANCELED     lk_close() was called meanwhile. No hold was removed.
+ *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
+ *                   holds may have been removed.
+ *   LK_DENIED       The user lacks rights on the server.
+ *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_INVALID      The name is not 1 to 512 bytes, the owner is not 1 to 128 bytes, or a key with
+ *                   this name holds something else.
+ *   LK_NOMEM        Out of memory.
+ *   LK_INTERNAL     The server's answer cannot be understood.
+ *
+ * Blocks for one round trip, up to command_timeout_ms.
  */
 LK_API lk_status lk_force_release(lk_client *, const char *name, const char *owner);
 
 /* ------------------------------------------------------------------------------------------------
  * the server */
 
+/* The answer to a question about a server. */
 typedef enum { LK_UNKNOWN, LK_NO, LK_YES } lk_answer;
 
-/* What a server is, as far as locks are concerned. A text that the server did not tell is "". */
+/* What lk_examine() found out about a server. A text that the server did not tell is "". */
 typedef struct {
-    const char *server;   /* the URL, without a password */
-    const char *kind;     /* "redis", "valkey", or what it calls itself */
-    const char *version;  /* of that kind */
-    const char *mode;     /* "standalone", "sentinel", "cluster" */
-    lk_answer supported;  /* lk_open() takes this version */
-    int64_t uptime_s;     /* -1 if unknown */
-    lk_answer local;      /* it is the private server of local: */
-    lk_answer module;     /* latchkey's module is loaded; not yet: LK_NO */
-    lk_answer replica;    /* it has a master, and serves no locks itself */
-    int64_t replicas;     /* connected to it; -1 if unknown */
-    int64_t maxmemory;    /* bytes; 0: no limit; -1 if unknown */
-    const char *eviction; /* its maxmemory-policy */
-    lk_answer aof, rdb;   /* persistence: the append-only file, snapshots at save points */
-    const char *user;     /* who we are there; of the URL if it did not tell */
-    /* Rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". Keys
-     * cannot be tried without a command that has keys: they are in the list then; so are channels. */
+    const char *server;   /* The URL without its password. */
+    const char *kind;     /* "redis", "valkey", or the name that it gives itself. */
+    const char *version;  /* The version of that kind. */
+    const char *mode;     /* "standalone", "sentinel" or "cluster". */
+    lk_answer supported;  /* Whether lk_open() accepts this version. */
+    int64_t uptime_s;     /* -1 if unknown. */
+    lk_answer local;      /* Whether it is the private server of local:. */
+    lk_answer module;     /* Whether latchkey's module is loaded. Always LK_NO in this version. */
+    lk_answer replica;    /* Whether it is a replica, which cannot serve locks. */
+    int64_t replicas;     /* How many replicas are connected to it. -1 if unknown. */
+    int64_t maxmemory;    /* In bytes. 0: no limit. -1 if unknown. */
+    const char *eviction; /* Its maxmemory-policy. */
+    lk_answer aof, rdb;   /* Its persistence: the append-only file, and snapshots at save points. */
+    const char *user; /* The user of this connection, as the server told, or else as in the URL. */
+    /* The rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". If
+     * the user may run no command with a key, the keys cannot be tested and are listed here. So are
+     * channels, from version 7 of the server on. */
     const char *const *missing;
     size_t missing_count;
-    const char *const *absent; /* commands that locks need and the server does not know */
+    const char *const *absent; /* Commands that locks need and the server does not know. */
     size_t absent_count;
-    lk_answer clock_known;   /* its wall clock could be read; LK_YES or LK_NO */
-    int64_t clock_offset_us; /* by how much it is ahead of ours; below 0: behind */
-    int64_t clock_error_us;  /* the offset is right within this: half of its round trip */
-    int64_t round_trip_us;   /* the shortest of a few */
+    lk_answer clock_known;   /* Whether the server's wall clock could be read. Never LK_UNKNOWN. */
+    int64_t clock_offset_us; /* How far its clock is ahead of ours. Below 0: behind. */
+    int64_t clock_error_us;  /* The offset is right to within this: half of its round trip. */
+    int64_t round_trip_us;   /* The shortest of a few round trips. */
     void *reserved[8];
 } lk_facts;
 
 /*
- * Looks at a server, also at one that lk_open() refuses: a replica, one that is too old, a user
- * without the rights. url and options as for lk_open(). Nothing is logged. *out is yours, free it
- * with lk_facts_free(), which takes NULL. Rights are tried, with commands that change nothing: the
- * server's ACL LOG shows those that it denied.
+ * Examines a server, also one that lk_open() refuses: a replica, a version that is too old, a user
+ * without the rights. url and options are as for lk_open(), but nothing is logged. *out belongs to
+ * the caller, who frees it with lk_facts_free(). lk_facts_free(NULL) does nothing.
  *
- * LK_OK: it answered, whatever it said · LK_UNAVAILABLE: nobody answers there, or not in time, or
- * LOADING · LK_DENIED: user, password or certificate were refused · LK_INVALID, LK_UNSUPPORTED: the
- * URL or an option · LK_NOMEM · LK_INTERNAL: it cannot be understood why it does not serve.
+ * Rights are tested with commands that change nothing. The server's ACL LOG shows those that it
+ * denied.
  *
- * Blocks for connect_timeout_ms and command_timeout_ms at most, beyond looking up the host's name.
- * Starts no thread, but with local: the private server. May be called inside a callback.
+ *   LK_OK           The server answered, whatever it said.
+ *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve now, for example because
+ *                   it still loads its data. With local:, as for lk_open().
+ *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
+ *                   server's certificate is not trusted. With local:, as for lk_open().
+ *   LK_UNSUPPORTED  This version does not support the scheme or an option, or the TLS module for
+ *                   rediss:// is not installed.
+ *   LK_INVALID      The URL, an option, a variable or a file is not valid, or no server is
+ *                   configured, as for lk_open(). Or the server does not have the db of the URL.
+ *   LK_NOMEM        Out of memory or descriptors.
+ *   LK_INTERNAL     The server refused with an error that latchkey does not know.
+ *
+ * Blocks for up to connect_timeout_ms plus command_timeout_ms, plus the time to look up the host
+ * name. Starts no thread; with local: it starts the private server. Callbacks may call it.
  */
 LK_API lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out);
 LK_API void lk_facts_free(lk_facts *);
@@ -577,34 +760,45 @@ LK_API void lk_facts_free(lk_facts *);
 /* The private server of local:, whether it runs or not. */
 typedef struct {
     bool running;
-    const char *folder; /* where its files are, and its log; LATCHKEY_LOCAL_DIR names another */
-    const char *socket;
-    int64_t pid;   /* 0 if it does not run, or is not known */
-    bool unshared; /* LATCHKEY_LOCAL_DIR is in a /tmp that is private to this service: programs of
-                      the same user outside of it do not see the folder */
+    const char *folder; /* The folder of its files and its log. LATCHKEY_LOCAL_DIR can set it. */
+    const char *socket; /* The path of its socket. */
+    int64_t pid;        /* 0 if it does not run, or if its pid is unknown. */
+    bool unshared;      /* LATCHKEY_LOCAL_DIR is in a /tmp that is private to this service. Other
+                           programs of the user do not see it. */
     void *reserved[4];
 } lk_local_info;
 
 /*
- * Looks for the private server of this user, and starts none. *out is yours, free it with
- * lk_local_info_free(), which takes NULL.
+ * Looks for the private server of this user. Does not start it. If other users can read its folder,
+ * the call removes that right. *out belongs to the caller, who frees it with lk_local_info_free().
+ * lk_local_info_free(NULL) does nothing.
  *
- * LK_OK: whether it runs or not · LK_DENIED: its folder is somebody else's, or open to others ·
- * LK_INVALID: LATCHKEY_LOCAL_DIR cannot be used · LK_UNAVAILABLE: the folder cannot be looked at, or
- * would be in a /tmp that is private to this service · LK_NOMEM. Never blocks on the server.
+ *   LK_OK           *out says whether the server runs.
+ *   LK_DENIED       Its folder belongs to another user, others can write to it, or it is not the
+ *                   folder of a server.
+ *   LK_INVALID      LATCHKEY_LOCAL_DIR is not an absolute path, or is too long.
+ *   LK_UNAVAILABLE  The folder cannot be read. Or it would be in a /tmp that is private to this
+ *                   service.
+ *   LK_NOMEM        Out of memory or descriptors.
+ *
+ * Does not wait for the server.
  */
 LK_API lk_status lk_local_status(lk_local_info **out);
 LK_API void lk_local_info_free(lk_local_info *);
 
 /*
- * Ends the private server of this user in good order: its locks are on disk, and are there again
- * when the next use of local: starts it, as far as their leases last. A program that has a client
- * of local: open starts it again at once. *ran says whether there was one to end; NULL if nobody
- * wants to know.
+ * Shuts down the private server of this user. The server saves its locks to disk. The next use of
+ * local: starts it again, with the locks whose leases have not expired. An open client of local:
+ * starts it again at once. *ran says whether a server was running; ran may be NULL.
  *
- * LK_OK: it has ended, or none ran · LK_UNAVAILABLE: it does not answer, or does not end in time,
- * and what to do · LK_DENIED, LK_INVALID, LK_NOMEM as lk_local_status(). Blocks until it has ended,
- * 10 s at most.
+ *   LK_OK           The server has ended, or none was running.
+ *   LK_UNAVAILABLE  The server does not answer, or did not end in time; lk_last_error() says what
+ *                   to do. Or as for lk_local_status().
+ *   LK_DENIED       As for lk_local_status(). Or the socket belongs to a server of another user.
+ *   LK_INVALID      LATCHKEY_LOCAL_DIR is not an absolute path, or is too long.
+ *   LK_NOMEM        Out of memory or descriptors.
+ *
+ * Blocks until the server has ended, for up to 10 seconds.
  */
 LK_API lk_status lk_local_stop(bool *ran);
 

@@ -1,20 +1,20 @@
 /*
- * latchkey for C++17: clients and handles that close themselves, a mutex for std::unique_lock,
- * std::shared_lock and std::scoped_lock, errors as exceptions. latchkey.h is the manual: this
+ * latchkey for C++17: clients and handles that close themselves; a mutex for std::unique_lock,
+ * std::shared_lock and std::scoped_lock; errors as exceptions. latchkey.h is the manual: this
  * header adds no behaviour of its own.
  *
  * Limits first.
  *
  * - A shared_mutex is one handle, and a handle is one holder. Threads that share the object do not
- *   exclude each other: give each thread its own object of the same name.
- * - unlock() and unlock_shared() throw nothing, because destructors call them: an exception there
- *   would end the program. Whether a hold was lost is told by valid(), by on_lost, and after the
- *   unlock by last_unlock_status().
+ *   exclude each other. Give each thread its own object of the same name.
+ * - unlock() and unlock_shared() do not throw, because destructors call them, and an exception
+ *   there would end the program. To find out whether a hold was lost, use valid(), on_lost, or
+ *   last_unlock_status() after the unlock.
  * - lock() on an object that holds lock_shared() is an upgrade. It throws with LK_DEADLOCK if
- *   another holder waits to upgrade already. Other mutexes would hang there; do not rely on it in
- *   code that is to work with them too.
- * - A hold is a lease, and can be lost while a guard has it. Check valid() before what must not
- *   happen without the lock, or hand fence() to whoever stores the result.
+ *   another holder already waits to upgrade. Other mutexes hang in that case, so code that must
+ *   also work with them cannot rely on upgrades.
+ * - A hold is a lease, and can be lost while a guard has it. Before work that needs the lock, check
+ *   valid(), or pass fence() to the store that the work writes to.
  *
  *     latchkey::client client;
  *     latchkey::shared_mutex order(client, "order:42");
@@ -85,15 +85,15 @@ public:
 
 } // namespace detail
 
-/* Of error codes whose value is an lk_status. */
+/* The category of error codes whose value is an lk_status. */
 inline const std::error_category &category() noexcept {
     static const detail::status_category instance;
     return instance;
 }
 
 /*
- * What is thrown. what() is the sentence of lk_last_error(); code() compares with an lk_status, and
- * with std::errc where there is one of the same meaning.
+ * The exception that this header throws. what() is the sentence of lk_last_error(). code() can be
+ * compared with an lk_status, and with a std::errc of the same meaning if there is one.
  */
 class error : public std::system_error {
 public:
@@ -110,7 +110,7 @@ public:
     }
 
 private:
-    std::runtime_error sentence_; /* a text that is copied without throwing */
+    std::runtime_error sentence_; /* a text that can be copied without throwing */
 };
 
 namespace detail {
@@ -120,7 +120,7 @@ inline void check(lk_status status) {
         throw error(status);
 }
 
-/* Whether it was taken; that it is not free is no error. */
+/* Whether the lock was acquired. A lock that is not free is not an error. */
 inline bool taken(lk_status status) {
     if (status == LK_BUSY || status == LK_TIMEOUT)
         return false;
@@ -128,7 +128,7 @@ inline bool taken(lk_status status) {
     return true;
 }
 
-/* Rounded up, so that nobody waits for less than was asked for; a thousand years at most. */
+/* Rounds up, so that no call waits for less than it was asked to. The most is a thousand years. */
 template <class Rep, class Period>
 std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &wait) {
     constexpr std::chrono::hours longest(24 * 365 * 1000);
@@ -145,7 +145,7 @@ std::int64_t wait_ms(const std::chrono::duration<Rep, Period> &wait) {
 /* ------------------------------------------------------------------------------------------------
  * client */
 
-/* An lk_client. Moved, it leaves an object behind that can only be destroyed or assigned to. */
+/* An lk_client. An object that was moved from can only be destroyed or assigned to. */
 class client {
 public:
     /* As lk_open(). Throws error. */
@@ -169,8 +169,8 @@ public:
         return *this;
     }
 
-    /* As lk_close(): refused, and so without effect, inside a callback of this client. A
-     * shared_mutex may outlive its client; its calls throw with LK_INVALID then. */
+    /* As lk_close(): has no effect inside a callback of this client. A shared_mutex may outlive its
+     * client; its calls then throw with LK_INVALID. */
     ~client() {
         lk_close(handle_);
     }
@@ -202,8 +202,8 @@ public:
     using native_handle_type = lk_lock *;
 
     /*
-     * As lk_lock_new(). on_lost is called as options.on_lost is, and takes its place; it must not
-     * throw, nor destroy this object. Throws error.
+     * As lk_lock_new(). on_lost replaces options.on_lost and is called in the same way. It must not
+     * throw, and must not destroy this object. Throws error.
      */
     shared_mutex(const client &of, const std::string &name,
                  lk_lock_options options = lk_lock_options{}, std::function<void()> on_lost = {})
@@ -220,13 +220,13 @@ public:
     shared_mutex(const shared_mutex &) = delete;
     shared_mutex &operator=(const shared_mutex &) = delete;
 
-    /* As lk_lock_free(): what is held is given back. */
+    /* As lk_lock_free(): releases all holds. */
     ~shared_mutex() {
         lk_lock_free(handle_);
     }
 
-    /* Writing. lock() waits as long as it takes. The others say whether they have taken it; all
-     * throw error when it cannot be known, or cannot be. */
+    /* Write holds. lock() waits as long as it takes. The others return whether they acquired the
+     * lock. Every other failure throws error. */
     void lock() {
         detail::check(lk_wrlock(handle_));
     }
@@ -245,12 +245,12 @@ public:
         return until(end, [this](auto wait) { return this->try_lock_for(wait); });
     }
 
-    /* Throws nothing: see above. */
+    /* Does not throw: see the limits at the top. */
     void unlock() noexcept {
         last_unlock_ = lk_wrunlock(handle_);
     }
 
-    /* Reading: the same. */
+    /* Read holds: the same. */
     void lock_shared() {
         detail::check(lk_rdlock(handle_));
     }
@@ -273,8 +273,8 @@ public:
         last_unlock_ = lk_rdunlock(handle_);
     }
 
-    /* What the last unlock() or unlock_shared() of this object returned, LK_OK before the first:
-     * LK_LOST if the hold had been lost, LK_UNAVAILABLE if the server did not answer. */
+    /* The status of the last unlock() or unlock_shared() of this object, for example LK_LOST or
+     * LK_UNAVAILABLE. LK_OK before the first. */
     lk_status last_unlock_status() const noexcept {
         return last_unlock_;
     }
@@ -302,7 +302,7 @@ public:
     }
 
 private:
-    /* A clock other than ours may be set meanwhile: its time is over when that clock says so. */
+    /* The caller's clock may be set meanwhile, so that clock decides when the time is over. */
     template <class Clock, class Duration, class Take>
     static bool until(const std::chrono::time_point<Clock, Duration> &end, Take take) {
         auto now = Clock::now();
@@ -325,7 +325,7 @@ private:
 
 } // namespace latchkey
 
-/* So that an std::error_code can be made from, and compared with, an lk_status. */
+/* Allows a std::error_code to be made from, and compared with, an lk_status. */
 inline std::error_code make_error_code(lk_status status) noexcept {
     return std::error_code(static_cast<int>(status), latchkey::category());
 }

@@ -1,11 +1,14 @@
-# Turns the text of a comment into mdoc(7). Knows the habits of the header's comments:
+# Turns the text of a comment into mdoc(7). A comment of the header has these parts:
 #
-#   - paragraphs are separated by empty lines;
-#   - a paragraph that begins with "- " is a list, an item for each "- ";
-#   - lines that are indented by 2 or 3 are a list of terms; what a term means stands behind two
-#     spaces, or below it, indented further;
-#   - lines that are indented by 4 or more are code;
-#   - what begins with LK_OK is the list of the statuses, separated by " · " or each on its line.
+#   - Paragraphs, separated by empty lines.
+#   - Lists. Each item begins with "- ".
+#   - Lists of terms. A term is indented by 2 spaces. Its meaning follows after two spaces or more,
+#     or on the lines below it, which are indented further.
+#   - The list of statuses. This is a list of terms, too: a status, and on the same line when it is
+#     returned. The list may stand nowhere else and in no other form.
+#   - Code, indented by 4 spaces or more.
+#
+# `subject` names the function or type of the comment in messages about mistakes.
 
 function indent_of(line) {
     match(line, /^ */)
@@ -14,7 +17,7 @@ function indent_of(line) {
 
 # ------------------------------------------------------------------------------ words
 
-# For roff: no line begins with a control character, a minus is one, and a backslash is printed.
+# Escapes text for roff: a minus stays a minus, and a backslash is printed.
 function escaped(text) {
     gsub(/\\/, "\\e", text)
     if (text ~ /^-/)
@@ -24,7 +27,7 @@ function escaped(text) {
     return text
 }
 
-# Names of functions and statuses, and what stands in back quotes, are bold.
+# Sets the names of functions and statuses, and text in back quotes, in bold.
 function marked(text,    out) {
     text = escaped(text)
     while (match(text, /`[^`]+`|lk_[a-z0-9_]+\(\)|LK_[A-Z_]+/)) {
@@ -42,13 +45,13 @@ function bold(word) {
     return "\\fB" word "\\fR"
 }
 
-# One argument of a macro, whatever is in it.
+# Quotes a text as one argument of a macro.
 function argument(text) {
     gsub(/"/, "\\(dq", text)
     return "\"" text "\""
 }
 
-# Text lines: no longer than 80, a new one for each sentence. Names are not hyphenated.
+# Breaks text into lines of at most 80 bytes. Each sentence begins a line. Names are not hyphenated.
 function filled(text,    words, count, i, line, out) {
     count = split(marked(squeezed(text)), words, " ")
     for (i = 1; i <= count; i++) {
@@ -65,88 +68,63 @@ function filled(text,    words, count, i, line, out) {
 }
 
 function ends_sentence(word, next_word) {
-    return word ~ /\.$/ && next_word ~ /^[A-Z`"(\\]/
+    return word ~ /\.$/ && next_word ~ /^[A-Z*`"(\\]/
 }
 
+# A line of text that roff does not take for a command.
 function text_line(line) {
     return (line ~ /^[.']/ ? "\\&" : "") line "\n"
 }
 
-# A sentence of its own: "held" is "Held."; names keep their first letter.
+# Makes a sentence: "held" becomes "Held."; names keep their first letter.
 function sentence(text) {
     if (text ~ /^[a-z]+([ ,;:.]|$)/)
         text = toupper(substr(text, 1, 1)) substr(text, 2)
     return text ~ /[.!?]$/ ? text : text "."
 }
 
-# ------------------------------------------------------------------------------ statuses
+# ------------------------------------------------------------------------------ terms
 
-function is_status(text) {
+# Splits an item into the globals `term` and `meaning`.
+function split_term(item) {
+    term = item
+    meaning = ""
+    if (match(item, /  +|\n/)) {
+        term = substr(item, 1, RSTART - 1)
+        meaning = squeezed(substr(item, RSTART + RLENGTH))
+    }
+}
+
+function begins_with_status(text) {
     return match(text, /^LK_[A-Z_]+/) && substr(text, 1, RLENGTH) in status_text
 }
 
-# "LK_DENIED, LK_INVALID", "otherwise LK_INVALID": how much of an item names statuses.
-function named_length(item,    rest, length_so_far) {
-    rest = item
-    if (match(rest, /^[a-z]+ LK_/))
-        rest = substr(rest, RLENGTH - 2)
-    while (is_status(rest)) {
-        match(rest, /^LK_[A-Z_]+/)
-        rest = substr(rest, RLENGTH + 1)
-        length_so_far = length(item) - length(rest)
-        if (!match(rest, /^(, (or |and )?| or | and )LK_/))
-            break
-        rest = substr(rest, RLENGTH - 2)
+function add_status(item) {
+    split_term(item)
+    if (!(term in status_text))
+        fail(subject ": this does not begin with one status: " squeezed(item))
+    if (item !~ /^[A-Z_]+  +[^ \n]/)
+        fail(subject ": the line of " term " does not say when it is returned")
+    if (term in listed)
+        fail(subject ": " term " is listed twice")
+    listed[term] = 1
+    status_list = status_list ".It " argument(marked(term)) "\n" filled(sentence(meaning))
+}
+
+function add_terms(items, count,    i, out) {
+    for (i = 1; i <= count; i++) {
+        split_term(items[i])
+        out = out ".It " argument("\\fB" escaped(term) "\\fR") "\n" filled(meaning)
     }
-    return length_so_far
-}
-
-function add_status(item,    size, names, meaning) {
-    item = squeezed(item)
-    size = named_length(item)
-    # "LK_DENIED, or LK_INVALID if …: what it means": the condition is the last name's.
-    if (substr(item, 1, size) ~ / (or|and) LK_/ && match(substr(item, size + 1), /^ [a-z][^:]*: /))
-        size += RLENGTH - 2
-    names = substr(item, 1, size)
-    meaning = substr(item, size + 1)
-    sub(/^[ :,.]+/, "", meaning)
-    sub(/^- /, "", meaning)
-    if (meaning == "" && names in status_text)
-        meaning = status_text[names]
-    status_list = status_list ".It " argument(marked(names)) "\n"
-    if (meaning != "")
-        status_list = status_list filled(sentence(meaning))
-}
-
-# The last item is a sentence; what follows it is about the function again.
-function add_last_status(item,    end) {
-    end = match(item, /\. [A-Z`]/)
-    if (!end) {
-        add_status(item)
-        return
-    }
-    add_status(substr(item, 1, end))
-    add_paragraph(substr(item, end + 2))
-}
-
-function add_statuses_in_text(text,    items, count, i) {
-    count = split(text, items, / *· */)
-    for (i = 1; i < count; i++)
-        add_status(items[i])
-    add_last_status(items[count])
+    description = description ".Bl -tag -width Ds\n" out ".El\n"
 }
 
 # ------------------------------------------------------------------------------ blocks
 
-function add_paragraph(text,    start) {
-    start = match(text, /^LK_OK([:,.]|$| ·)/) ? 1 : match(text, /\. LK_OK([:,.]| ·)/) + 2
-    if (start == 2) {
-        description = description (description == "" ? "" : ".Pp\n") filled(text)
-        return
-    }
-    if (start > 1)
-        add_paragraph(substr(text, 1, start - 2))
-    add_statuses_in_text(substr(text, start))
+function add_paragraph(text) {
+    if (text ~ /LK_[A-Z_]+.* · / || (begins_with_status(text) && text ~ /^LK_[A-Z_]+([:.]|$)/))
+        fail(subject ": the statuses are not on lines of their own, indented by 2 spaces: " text)
+    description = description (description == "" ? "" : ".Pp\n") filled(text)
 }
 
 function add_code(lines, first, last,    i, line, depth) {
@@ -161,33 +139,19 @@ function add_code(lines, first, last,    i, line, depth) {
     description = description ".Ed\n"
 }
 
-function add_terms(items, count,    i, term, meaning, out) {
-    for (i = 1; i <= count; i++) {
-        term = items[i]
-        meaning = ""
-        if (match(term, /  +|\n/)) {
-            meaning = substr(term, RSTART + RLENGTH)
-            term = substr(term, 1, RSTART - 1)
-        }
-        out = out ".It " argument("\\fB" escaped(term) "\\fR") "\n" filled(meaning)
-    }
-    description = description ".Bl -tag -width Ds\n" out ".El\n"
-}
-
 function add_bullets(items, count,    i, out) {
     for (i = 1; i <= count; i++)
         out = out ".It\n" filled(items[i])
     description = description ".Bl -bullet\n" out ".El\n"
 }
 
-# The items of a block of lines: each begins on a line that is indented as the first one.
+# The items of a block of lines. Each begins on a line that is indented like the first one.
 function split_items(lines, first, last, items,    i, count, line, depth) {
     split("", items)
     depth = indent_of(lines[first])
     for (i = first; i <= last; i++) {
         line = lines[i]
-        if (indent_of(line) == depth && \
-            (!is_status(squeezed(lines[first])) || is_status(squeezed(line))))
+        if (indent_of(line) == depth)
             items[++count] = ""
         sub(/^ */, "", line)
         if (items[count] == "")
@@ -201,27 +165,33 @@ function add_block(lines, first, last,    i, text, items, count, depth) {
     for (i = first; i <= last; i++)
         text = text lines[i] "\n"
     depth = indent_of(lines[first])
-    count = split_items(lines, first, last, items)
-    if (is_status(items[1]) && text !~ / ·/ && (depth > 0 || lines[first] ~ /^-/ || count > 1)) {
-        for (i = 1; i < count; i++)
-            add_status(items[i])
-        add_last_status(squeezed(items[count]))
-    } else if (lines[first] ~ /^- /) {
-        add_bullets(items, count)
-    } else if (depth == 0) {
+    if (depth == 0 && lines[first] !~ /^- /) {
         add_paragraph(squeezed(text))
-    } else if (depth < 4) {
-        add_terms(items, count)
-    } else {
+        return
+    }
+    if (depth >= 4) {
         add_code(lines, first, last)
+        return
+    }
+    count = split_items(lines, first, last, items)
+    if (lines[first] ~ /^- /) {
+        add_bullets(items, count)
+    } else if (begins_with_status(items[1])) {
+        if (depth != 2)
+            fail(subject ": the list of statuses is not indented by 2 spaces")
+        for (i = 1; i <= count; i++)
+            add_status(items[i])
+    } else {
+        add_terms(items, count)
     }
 }
 
-# A block ends at an empty line, and where indentation begins or ends; that of a list item or of a
-# status goes on.
-function lay_out(comment,    lines, count, i, first) {
+# A block ends at an empty line, and where indentation begins or ends, except inside a list item.
+function lay_out(comment, of,    lines, count, i, first) {
+    subject = of
     description = ""
     status_list = ""
+    split("", listed)
     count = split(comment, lines, "\n")
     first = 1
     for (i = 1; i <= count + 1; i++) {
@@ -236,7 +206,5 @@ function lay_out(comment,    lines, count, i, first) {
 function goes_on(first_line, line) {
     if (first_line ~ /^- /)
         return line ~ /^(- |  )/
-    if (is_status(first_line))
-        return 1
     return (indent_of(first_line) > 0) == (indent_of(line) > 0)
 }

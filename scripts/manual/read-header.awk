@@ -1,12 +1,15 @@
-# Reads latchkey.h: its functions with their comments, its types with their fields. Knows how the
-# header is laid out, and nothing of manual pages.
+# Reads latchkey.h: its functions with their comments, its types with their fields. Knows the layout
+# of the header and nothing about manual pages. It sets these variables:
 #
-#   statuses                    how many there are; status_code[i], status_text[code]
-#   groups                      functions below one comment: group_comment[i], group_functions[i]
-#   returns[f], arguments[f]    of a function; arguments are separated by line feeds
-#   types                       type_name[i]; of a name: type_comment, type_head ("typedef struct"),
-#                               fields (how many), and of a name and a number: field (its text),
-#                               field_note (its comment), field_above (a comment above it)
+#   statuses                    the number of statuses; status_code[i], status_text[code]
+#   groups                      the number of groups. A group is the functions below one comment:
+#                               group_comment[i], group_functions[i]
+#   returns[f], arguments[f]    the type and the arguments of function f; line feeds separate the
+#                               arguments
+#   types                       the number of types; type_name[i]. For each name: type_comment,
+#                               type_head ("typedef struct") and fields, the number of its fields.
+#                               For each name and number of a field: field (its text), field_note
+#                               (its comment) and field_above (a comment above it)
 
 function fail(what) {
     print "manual: latchkey.h: " what >"/dev/stderr"
@@ -20,7 +23,7 @@ function squeezed(text) {
     return text
 }
 
-# The text of a comment, without its frame; a line's indentation stays.
+# The text of a comment without its frame. Lines keep their indentation.
 function comment_text(raw,    lines, count, i, line, text) {
     sub(/^[ \t]*\/\*/, "", raw)
     sub(/[ \t]*\*\/[ \t\n]*$/, "", raw)
@@ -37,7 +40,7 @@ function comment_text(raw,    lines, count, i, line, text) {
     return text
 }
 
-# Where the parenthesis that opens at `from` is closed.
+# The position of the parenthesis that closes the one at `from`.
 function closing(text, from,    depth, i, c) {
     for (i = from; i <= length(text); i++) {
         c = substr(text, i, 1)
@@ -82,8 +85,8 @@ function add_field(name, text, above) {
     field_above[name, fields[name]] = above
 }
 
-# A comment that begins on a field's line is the field's; one on a line of its own stands above the
-# next field.
+# A comment that begins on the line of a field belongs to that field. A comment on a line of its own
+# stands above the next field.
 function read_fields(name, body, separator,    above, same_line, end, to) {
     if (body ~ /[{]/)
         fail(name " has a struct in it, which cannot be read yet")
@@ -162,7 +165,7 @@ function read_status(line,    code) {
     status_text[code] = substr(line, 1, match(line, /"\)/) - 1)
 }
 
-# Lines from `at` to the one that `end` fits; `at` is left on that.
+# Joins the lines from `at` to the first that matches `end`. Leaves `at` on that line.
 function lines_until(end,    text) {
     text = header[at]
     while (header[at] !~ end) {
@@ -185,7 +188,7 @@ function read_header(    line, comment) {
             add_function(squeezed(lines_until(";")), comment)
             comment = ""
         } else if (line ~ /^typedef /) {
-            # Up to a semicolon that no comment and no brace has in it.
+            # A type with braces ends at the closing brace, any other at a semicolon.
             add_type(lines_until(line ~ /[{]/ && line !~ /[}]/ ? "^[}]" : ";"), comment)
             comment = ""
             group = 0
@@ -199,7 +202,7 @@ function read_header(    line, comment) {
             comment = ""
             group = 0
         } else {
-            fail("line " at " is none that a manual page can be made of: " line)
+            fail("line " at " cannot be part of a manual page: " line)
         }
     }
 }

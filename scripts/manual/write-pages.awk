@@ -1,7 +1,11 @@
-# Writes the pages of section 3 into `folder`: one for each group of functions that share a comment
-# in latchkey.h, one for each type, an alias for each further function of a group, and liblatchkey.3,
-# which is the page given with the prototypes put in. The short descriptions are those of its lists,
-# and its date is the date of all.
+# Writes the pages of section 3 into `folder`:
+#
+#   - a page for each group of functions that share a comment in latchkey.h,
+#   - an alias for each further function of a group,
+#   - a page for each type,
+#   - liblatchkey.3: the given page with the prototypes added.
+#
+# The short descriptions and the date of all pages come from liblatchkey.3.
 #   awk -v folder=FOLDER -f read-header.awk -f lay-out-text.awk -f write-pages.awk LIBLATCHKEY.3 HEADER
 
 NR == FNR {
@@ -23,8 +27,8 @@ END {
 
 # ------------------------------------------------------------------------------ liblatchkey.3
 
-# `.It Fn lk_a , Fn lk_b` and `.It Vt lk_c`: the text below, as far as the first semicolon or full
-# stop, describes each of them.
+# Reads the short descriptions. The text below `.It Fn lk_a , Fn lk_b` or `.It Vt lk_c` describes
+# these names, up to its first semicolon or full stop.
 function read_page(    i, names, count, text, k) {
     for (i = 1; i <= page_lines; i++) {
         if (page[i] ~ /^\.Dd /)
@@ -43,7 +47,7 @@ function read_page(    i, names, count, text, k) {
     }
 }
 
-# A line of mdoc as plain words.
+# Removes the markup from a line of mdoc.
 function in_words(line) {
     if (line !~ /^\./)
         return line
@@ -96,7 +100,7 @@ function beginning(names, count, words,    i, out) {
         ".Sh SYNOPSIS\n.In latchkey.h\n"
 }
 
-# The public names in a text, other than those of the page itself.
+# Adds the public names in a text to `see`, except those of the page itself.
 function see_names_of(text, own,    name) {
     while (match(text, /lk_[a-z0-9_]+/)) {
         name = substr(text, RSTART, RLENGTH)
@@ -123,7 +127,10 @@ function see_also(    name, sorted, count, i, k, out) {
 
 function write_functions(group,    names, count, i, own, file, text) {
     count = split(group_functions[group], names, " ")
-    lay_out(group_comment[group])
+    lay_out(group_comment[group], names[1])
+    for (i = 1; i <= count; i++)
+        if (returns[names[i]] == "lk_status" && status_list == "")
+            fail(names[i] " lists no statuses")
     text = beginning(names, count, short_of(names[1])) prototypes(group)
     text = text ".Sh DESCRIPTION\n" description
     if (status_list != "")
@@ -154,7 +161,8 @@ function definition(name,    i, out, end) {
     return out "} " name ";\n"
 }
 
-# Fields that have a comment are a list; a comment above several of them stands between.
+# Lists the fields that have a comment. A comment above a field that has its own stands between two
+# lists.
 function describe_fields(name,    i, above, note, open) {
     for (i = 1; i <= fields[name]; i++) {
         above = field_above[name, i]
@@ -181,7 +189,8 @@ function describe_fields(name,    i, above, note, open) {
         description = description ".El\n"
 }
 
-# What takes or gives the type; types that nearly every function has are left to liblatchkey(3).
+# Adds the functions and types that use the type to `see`. If nearly every function uses it,
+# liblatchkey(3) lists them.
 function see_users_of(name, own,    i, k, count) {
     for (i = 1; i <= groups; i++)
         if ((" " prototypes(i)) ~ ("[^a-z0-9_]" name "[^a-z0-9_]"))
@@ -197,7 +206,7 @@ function see_users_of(name, own,    i, k, count) {
 function write_type(name,    names, own, file, text) {
     names[1] = name
     own[name] = 1
-    lay_out(type_comment[name])
+    lay_out(type_comment[name], name)
     if (description == "")
         description = filled(sentence(short_of(name)))
     describe_fields(name)

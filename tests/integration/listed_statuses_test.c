@@ -46,7 +46,10 @@ static void every_function_lists_success(void **state) {
 static void declarations_after_one_comment_share_its_list(void **state) {
     (void)state;
     listed_functions found;
-    listed_functions_read(&found, "/* LK_OK · LK_BUSY. */\n"
+    listed_functions_read(&found, "/*\n"
+                                  " *   LK_OK    Done.\n"
+                                  " *   LK_BUSY  Not free.\n"
+                                  " */\n"
                                   "LK_API lk_status lk_one(lk_lock *);\n"
                                   "LK_API lk_status\n"
                                   "lk_two(lk_lock *, lk_mode,\n"
@@ -62,23 +65,36 @@ static void declarations_after_one_comment_share_its_list(void **state) {
 static void a_comment_about_something_else_is_nobodys_list(void **state) {
     (void)state;
     listed_functions found;
-    listed_functions_read(&found, "typedef int lk_number; /* LK_OK · LK_BUSY */\n"
+    listed_functions_read(&found, "typedef int lk_number; /*\n"
+                                  " *   LK_OK    Done.\n"
+                                  " *   LK_BUSY  Not free. */\n"
                                   "LK_API lk_status lk_one(void);\n"
-                                  "/* LK_OK · LK_LOST */\n"
+                                  "/*\n"
+                                  " *   LK_OK    Done.\n"
+                                  " *   LK_LOST  Gone. */\n"
                                   "typedef void lk_some_fn(void);\n"
                                   "LK_API lk_status lk_two(void);\n");
     assert_int_equal(statuses_of(&found, "lk_one"), 0);
     assert_int_equal(statuses_of(&found, "lk_two"), 0);
 }
 
-static void only_names_of_statuses_count_and_only_from_success_on(void **state) {
+static void only_a_status_on_a_line_of_its_own_is_listed(void **state) {
     (void)state;
     listed_functions found;
     listed_functions_read(&found, "#define LK_API\n"
-                                  "/* Calls that wait return LK_CANCELED, as LK_OK is not true.\n"
+                                  "/* Calls that wait end with LK_CANCELED, or\n"
+                                  " * LK_TIMEOUT  in a paragraph. LK_DENIED · LK_UNSUPPORTED.\n"
                                   " *\n"
-                                  " * LK_OK: LK_READ, or LK_FAIR · LK_LOST: gone · LK_NOMEMORY.\n"
-                                  " * LK_BUSY_NOT. Refused (LK_INVALID) inside a callback. */\n"
+                                  " *   LK_OK      LK_READ, or LK_FAIR.\n"
+                                  " *   LK_LOST    Gone,\n"
+                                  " *              LK_NOT_HELD  further on.\n"
+                                  " *   LK_NOMEMORY  Not a status.\n"
+                                  " *   LK_BUSY\n"
+                                  " *   LK_DEADLOCK: Another layout.\n"
+                                  " *\n"
+                                  " *     LK_INTERNAL  In an example.\n"
+                                  " *\n"
+                                  " *   LK_INVALID  At the end. */\n"
                                   "LK_API lk_status lk_one(void);\n");
     assert_int_equal(found.count, 1);
     assert_int_equal(statuses_of(&found, "lk_one"), BIT(LK_OK) | BIT(LK_LOST) | BIT(LK_INVALID));
@@ -202,7 +218,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_function_lists_success),
         cmocka_unit_test(declarations_after_one_comment_share_its_list),
         cmocka_unit_test(a_comment_about_something_else_is_nobodys_list),
-        cmocka_unit_test(only_names_of_statuses_count_and_only_from_success_on),
+        cmocka_unit_test(only_a_status_on_a_line_of_its_own_is_listed),
         cmocka_unit_test(every_function_of_the_header_is_checked),
         cmocka_unit_test(a_status_that_is_not_listed_ends_the_program),
         cmocka_unit_test(a_status_that_is_listed_passes),

@@ -53,13 +53,21 @@ static unsigned status_bit(const char *text) {
     return 0;
 }
 
+/* A line of a list: the frame of the comment, a status, two spaces or more, and its meaning. */
+static unsigned status_of_line(const char *line) {
+    static const char frame[] = " *   ";
+    if (strncmp(line, frame, strlen(frame)) != 0)
+        return 0;
+    const char *status = line + strlen(frame), *gap = status + word_length(status);
+    size_t spaces = strspn(gap, " ");
+    bool has_meaning = spaces >= 2 && gap[spaces] && gap[spaces] != '\n';
+    return has_meaning ? status_bit(status) : 0;
+}
+
 static unsigned statuses_in(const char *comment, const char *end) {
     unsigned found = 0;
-    for (const char *at = comment; at < end;) {
-        unsigned bit = status_bit(at);
-        found = bit == 1U << LK_OK ? bit : found | bit;
-        at += word_length(at) ? word_length(at) : 1;
-    }
+    for (const char *line = comment; line < end; line = behind(line, "\n"))
+        found |= status_of_line(line);
     return found;
 }
 

@@ -3,9 +3,10 @@
  * function returned one of them. The header is the manual: a status that it does not list is a
  * surprise to its readers.
  *
- * The list of a function is in the comment before it, which begins a line; consecutive declarations
- * share one. It begins with the last LK_OK of the comment: statuses before that are those of other
- * calls.
+ * The list of a function is in the comment before it. The comment begins a line, and consecutive
+ * declarations share it. Each status has a line of its own, indented by three spaces: the status,
+ * two spaces or more, and when the function returns it. A status anywhere else in the comment is
+ * not listed.
  */
 #ifndef TEST_LISTED_STATUSES_H
 #define TEST_LISTED_STATUSES_H
