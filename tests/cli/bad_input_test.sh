@@ -77,7 +77,7 @@ test_an_option_of_one_command_before_its_name_is_64_and_sent_there() {
     expect_refusal 64 "$latchkey" -u
     expect_said "-u needs a value;"
     expect_refusal 64 "$latchkey" -u local:
-    expect_said "which command?"
+    expect_said "no command given"
     expect_refusal 64 "$latchkey" "--bad=redis://:$secret@nowhere.invalid" ls
     expect_refusal 64 "$latchkey" -u "redis://:$secret@nowhere.invalid" no-such
 }
@@ -130,9 +130,9 @@ test_times_that_are_none_are_64_and_named() {
     for time in '' . soon -1 1.2.3 1e5 0x10 5w '5 s' ' 5' 5S 1h30m inf nan 99999999999d \
         "$(printf '9%.0s' {1..60})" $'5\n'; do
         expect_refusal 64 "$latchkey" run -w "$time" a true
-        expect_said "is no time"
+        expect_said "is not a time"
         expect_refusal 64 "$latchkey" run --lease "$time" a true
-        expect_said "is no time"
+        expect_said "is not a time"
     done
     for time in 0 99ms 25h 2d; do
         expect_refusal 64 "$latchkey" run --lease "$time" a true

@@ -134,7 +134,7 @@ test_it_says_who_chose_the_server() {
     expect_printed "local:, chosen by -u: private to this user"
     LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor
     expect_mark note server
-    expect_printed "local:, which nobody chose"
+    expect_printed "local:, because no server is configured"
     expect_printed "do: set url in "
     LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor --json
     check [ "$(jq -r 'select(.name == "server").grade' printed)" = note ]
@@ -154,7 +154,7 @@ test_it_says_who_chose_the_server() {
 test_it_says_where_the_private_server_is_and_who_does_not_see_it() {
     expect_exit 0 "$latchkey" doctor
     expect_mark fine place
-    expect_printed "$LATCHKEY_LOCAL_DIR; programs that see another file system"
+    expect_printed "$LATCHKEY_LOCAL_DIR; programs that see a different file system"
     if ! unshare --mount true 2>/dev/null; then
         echo "left out: no mount namespace is to be had here"
         return
@@ -201,7 +201,7 @@ test_an_eviction_policy_of_a_server_without_a_limit_is_worth_a_note() {
     ask m CONFIG SET maxmemory-policy allkeys-lru >/dev/null
     expect_exit 0 doctor m
     expect_mark note eviction
-    expect_printed "with maxmemory 0, as now, it is never full"
+    expect_printed "with maxmemory 0, as now, the server is never full"
     expect_printed "CONFIG SET maxmemory-policy noeviction"
 }
 

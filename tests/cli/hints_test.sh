@@ -118,9 +118,9 @@ test_texts_that_cannot_be_used_name_options() {
         ! grep -q NULL said || fail "$(cat said)"
     done
     expect_exit 64 "$latchkey" run --lease 10ms a true
-    expect_said "--lease 10ms: it must be 0.1s to 24h"
+    expect_said "--lease 10ms is out of range; it must be 0.1s to 24h"
     expect_exit 64 "$latchkey" run --wait long a true
-    expect_said "--wait long is no time"
+    expect_said "--wait long is not a time"
 }
 
 run_tests

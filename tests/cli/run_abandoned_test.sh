@@ -42,7 +42,7 @@ test_a_writer_that_was_told_clears_the_mark() {
 test_verbose_says_it() {
     abandon f
     expect_exit 0 "$latchkey" run --verbose --on-abandoned run f true
-    expect_said 'lock "f": its last writer did not release it; what it left may be half-done'
+    expect_said 'lock "f": its last writer did not release it and may have left its work half-done'
     expect_exit 0 "$latchkey" run --verbose f true
     ! grep -q 'half-done' said || fail "$(cat said)"
 }

@@ -70,7 +70,7 @@ test_a_release_by_force_is_told_in_one_sentence() {
     run_stubborn a
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
-    expect_said 'lock "a" is lost, not renewed in time or taken away by force; ending the command'
+    expect_said 'lock "a" is lost: its lease was not renewed in time, or it was released by force; ending the command'
 }
 
 test_a_line_that_cannot_be_written_is_no_reason_to_die() {

@@ -215,24 +215,24 @@ test_ls_chooses_holders_by_how_long_they_have_held() {
     held_ms=$("$latchkey" ls -l --json one | jq .held_ms)
     check [ "$(fits --held-for "${held_ms}ms" --owner early)" = early ]
     expect_exit 64 "$latchkey" ls --held-for long
-    expect_said "--held-for long is no time"
+    expect_said "--held-for long is not a time"
 }
 
 test_holders_that_nothing_fits_are_1() {
     hold_three
     expect_exit 1 "$latchkey" ls --owner nobody
     expect_one_line
-    expect_said "no holder fits"
+    expect_said "no holder matches the options"
     check [ ! -s printed ]
     expect_exit 1 "$latchkey" ls --json --mode read 'single'
     expect_one_line
-    expect_said "no holder of a lock called single fits"
+    expect_said "no holder of a lock that matches single matches the options"
     expect_exit 1 "$latchkey" ls -l 'two*'
-    expect_said "no lock is called two*"
+    expect_said "no lock matches two*"
     expect_exit 64 "$latchkey" ls --mode shared
     expect_said "--mode cannot be shared; it can be read, write"
     expect_exit 64 "$latchkey" ls --pid -1
-    expect_said "--pid -1 is no process number"
+    expect_said "--pid -1 is not a process number"
 }
 
 test_ls_l_shows_a_lock_that_nobody_holds_unless_holders_are_chosen() {

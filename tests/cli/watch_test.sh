@@ -253,7 +253,7 @@ test_a_command_line_that_makes_no_sense_is_64() {
 
 test_the_help_says_what_is_not_seen_and_what_it_costs() {
     expect_exit 0 "$latchkey" watch --help
-    expect_printed 'between two looks'
+    expect_printed 'between two snapshots'
     expect_printed 'costs nothing'
 }
 
