@@ -19,7 +19,7 @@ void say_set_subcommand(const char *name) {
     subcommand = name;
 }
 
-/* The text may not be a URL at all, only meant as one. So the rule is simple: all up to the last @. */
+/* Covers all from the first colon to the last @, since a URL may contain mistakes. */
 void cover_passwords(char *text, const char *ends) {
     for (char *at = strstr(text, "://"); at; at = strstr(at + 3, "://")) {
         size_t length = strcspn(at + 3, ends);

@@ -7,7 +7,7 @@
 typedef struct {
     lk_info **locks; /* sorted by the bytes of their names; free locks are left out */
     size_t count;
-    int64_t taken_ms; /* by moment_ms() */
+    int64_t taken_ms; /* by monotonic_ms() */
 } snapshot;
 
 /*

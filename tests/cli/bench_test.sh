@@ -1,4 +1,4 @@
-# `latchkey bench`: figures of every workload, and nothing left.
+# `latchkey bench` prints results of every workload, and leaves no lock behind.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"

@@ -1,9 +1,9 @@
-# `latchkey server`: the private server of local:. Each test has one in a folder of its own.
+# `latchkey server`: the private server of local:. Each test has a server in a folder of its own.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# Short, for the socket in it. Whatever happens, no server stays behind.
+# A short path, for the socket. However the test ends, no server is left.
 own_folder() {
     LATCHKEY_LOCAL_DIR=$(mktemp -d "${TMPDIR:-/tmp}/latchkey.XXXXXX") || fail "no folder"
     export LATCHKEY_LOCAL_DIR
