@@ -67,10 +67,7 @@ static bool set_environment(const run *self, const token *given) {
                             : unsetenv("LATCHKEY_ABANDONED")) == 0;
 }
 
-/*
- * Runs in the child, because threads of `run` may read the environment there. Returns only on
- * failure.
- */
+/* Sets the environment in the child: in `run`, threads may be reading it. Returns only on failure. */
 static void exec_command(void *arg) {
     const child *c = arg;
     const run *self = c->self;
