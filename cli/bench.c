@@ -1,6 +1,6 @@
 /*
- * `latchkey bench`: what locks cost on this server, from here. The workloads need nothing but the
- * library; each figure is also told as a multiple of a round trip of the same run.
+ * `latchkey bench`: measures the cost of locks on this server, from this machine. Each result is also
+ * given as a multiple of a round trip in the same run.
  */
 #include "bench_work.h"
 #include "command.h"
@@ -17,40 +17,41 @@
 #include <string.h>
 
 static const option options[] = {
-    {'t', "time", "TIME", "how long each workload runs; 2s"},
-    {'T', "threads", "N", "of the workloads with many, 2 to 256; 16"},
-    {'j', "json", NULL, "an object for each workload, one a line"},
+    {'t', "time", "TIME", "how long each workload runs. Default: 2s"},
+    {'T', "threads", "N", "threads of the parallel workloads, 2 to 256. Default: 16"},
+    {'j', "json", NULL, "print JSON, one object for each workload"},
     COMMON_OPTIONS,
 };
 
 typedef struct {
     common common;
     bench_plan plan;
-} wishes;
+} settings;
 
 static int take_threads(const char *value, size_t *threads) {
     char *end;
     unsigned long number = strtoul(value, &end, 10);
     if (*end || end == value || *value == '-' || number < 2 || number > BENCH_THREADS_MOST)
-        return say_usage("--threads %s: it must be 2 to %d", value, BENCH_THREADS_MOST);
+        return say_usage("--threads %s is not valid; it must be 2 to %d", value,
+                         BENCH_THREADS_MOST);
     *threads = number;
     return 0;
 }
 
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
+static int take_option(void *arg, const option *row, char *value) {
+    settings *wanted = arg;
     if (option_is(row, "threads"))
         return take_threads(value, &wanted->plan.threads);
     if (option_is(row, "time")) {
         if (!duration_read(value, &wanted->plan.run_ms) || wanted->plan.run_ms == 0)
-            return say_usage("--time %s is no time; write 2, 0.5, 500ms or 1m", value);
+            return say_usage("--time %s is not a time above 0; write 2, 0.5, 500ms or 1m", value);
         return 0;
     }
-    return common_taken(&wanted->common, row, value);
+    return common_take_option(&wanted->common, row, value);
 }
 
-/* One that was ignored when we started stays so. */
-static void hear_signals(void) {
+/* A signal that was ignored at the start stays ignored. */
+static void handle_signals(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = bench_end, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
@@ -76,7 +77,7 @@ static void add_row(table *rows, const bench_result *result, double floor_us) {
     table_add(rows, "%.1f", result->p50_us / floor_us);
 }
 
-/* Returns 0, or the code to end with. */
+/* Returns 0, or the exit code. */
 static int measure(lk_client *client, const bench_workload *load, const bench_plan *plan,
                    bench_result *result) {
     say_progress("%s", load->text);
@@ -87,8 +88,8 @@ static int measure(lk_client *client, const bench_workload *load, const bench_pl
     return status == LK_OK ? 0 : say_sentence(status, result->error);
 }
 
-/* A workload takes a while: each object is written at once, and nobody who has left is measured for. */
-static int measure_all(lk_client *client, const wishes *wanted) {
+/* Workloads take time: prints each JSON object at once, and stops when the reader has gone. */
+static int measure_all(lk_client *client, const settings *wanted) {
     static const char *const headings[] = {"WORKLOAD", ">A SECOND",    ">P50 µs", ">P99 µs",
                                            ">LONGEST", ">ROUND TRIPS", NULL};
     table *rows = table_new(headings);
@@ -112,17 +113,17 @@ static int measure_all(lk_client *client, const wishes *wanted) {
 }
 
 static int run(int count, char **words) {
-    wishes wanted = {.plan = {.run_ms = 2000, .threads = 16}};
+    settings wanted = {.plan = {.run_ms = 2000, .threads = 16}};
     lk_client *client;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, take_option, &wanted, &rest);
     if (code == 0 && words[rest])
-        code = say_usage("%s: bench takes options alone", words[rest]);
+        code = say_usage("unexpected argument %s; bench takes only options", words[rest]);
     if (code == 0)
         code = common_open(&wanted.common, &client);
     if (code != 0)
         return code;
-    hear_signals();
+    handle_signals();
     code = measure_all(client, &wanted);
     lk_close(client);
     return code;
@@ -131,15 +132,14 @@ static int run(int count, char **words) {
 const command bench_command = {
     .name = "bench",
     .arguments = "",
-    .summary = "what locks cost on this server, from here",
-    .text = "Takes and gives back locks whose names begin with latchkey-bench: for a while, and "
-            "prints how\n"
-            "many went through a second and how long each took. ROUND TRIPS: the median, as a "
-            "multiple\n"
-            "of a bare question to the server in the same run. It loads the server; do not\n"
-            "run it where others wait for theirs.",
+    .summary = "measure the cost of locks on this server",
+    .text =
+        "Acquires and releases locks whose names begin with latchkey-bench: and prints how many\n"
+        "operations there were per second and how long each took. ROUND TRIPS is the median as a\n"
+        "multiple of a plain request to the server in the same run. bench puts load on the\n"
+        "server: do not run it on a server that others depend on.",
     .examples = "  latchkey bench                        # the private server\n"
-                "  latchkey bench -u redis://db1 -t 10s  # another one, for longer\n",
+                "  latchkey bench -u redis://db1 -t 10s  # another server, for longer\n",
     .options = options,
     .run = run,
 };

@@ -1,8 +1,7 @@
 /* See bench_work.h. */
 #include "bench_work.h"
 
-#include "count.h"
-#include "moment.h"
+#include "duration.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +11,7 @@
 
 enum { SAMPLES_MOST = 100000, PATIENCE_MS = 200 };
 
-static atomic_int ended_by; /* without a lock, as a handler needs it */
+static atomic_int ended_by; /* lock-free, since a signal handler writes it */
 
 void bench_end(int signal) {
     ended_by = signal;
@@ -22,8 +21,8 @@ int bench_ended_by(void) {
     return ended_by;
 }
 
-/* Somebody else may have the lock for as long as he likes. */
-static lk_status take(lk_lock *lock, lk_status (*timed)(lk_lock *, int64_t wait_ms)) {
+/* Another client may hold the lock for long: waits in steps, so that a signal can end it. */
+static lk_status lock_until_ended(lk_lock *lock, lk_status (*timed)(lk_lock *, int64_t wait_ms)) {
     lk_status status;
     do
         status = timed(lock, PATIENCE_MS);
@@ -31,7 +30,7 @@ static lk_status take(lk_lock *lock, lk_status (*timed)(lk_lock *, int64_t wait_
     return status;
 }
 
-static lk_status look(lk_client *client, lk_lock *lock, const char *name) {
+static lk_status ask_server(lk_client *client, lk_lock *lock, const char *name) {
     lk_info *info;
     (void)lock;
     lk_status status = lk_inspect(client, name, &info);
@@ -43,19 +42,19 @@ static lk_status look(lk_client *client, lk_lock *lock, const char *name) {
 static lk_status write_pair(lk_client *client, lk_lock *lock, const char *name) {
     (void)client;
     (void)name;
-    lk_status status = take(lock, lk_timedwrlock);
+    lk_status status = lock_until_ended(lock, lk_timedwrlock);
     return status == LK_OK ? lk_wrunlock(lock) : status;
 }
 
 static lk_status read_pair(lk_client *client, lk_lock *lock, const char *name) {
     (void)client;
     (void)name;
-    lk_status status = take(lock, lk_timedrdlock);
+    lk_status status = lock_until_ended(lock, lk_timedrdlock);
     return status == LK_OK ? lk_rdunlock(lock) : status;
 }
 
 const bench_workload bench_workloads[] = {
-    {"round-trip", "a question to the server", false, false, look},
+    {"round-trip", "request to the server", false, false, ask_server},
     {"write", "write lock and unlock", false, false, write_pair},
     {"read", "read lock and unlock", false, false, read_pair},
     {"many-locks", "write, each thread its own lock", true, false, write_pair},
@@ -69,7 +68,7 @@ typedef struct {
     const bench_workload *work;
     int64_t end_ms;
     size_t number, count, kept;
-    double *us; /* SAMPLES_MOST of them, every n-th when there are more */
+    double *us; /* a random selection of at most SAMPLES_MOST samples */
     lk_status status;
     char error[600];
     pthread_t thread;
@@ -81,7 +80,7 @@ static double now_us(void) {
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* Each sample has the same chance to be kept. */
+/* Reservoir sampling: each sample is kept with the same probability. */
 static void keep(worker *self, double us) {
     size_t at = self->count++;
     if (at >= SAMPLES_MOST)
@@ -97,7 +96,7 @@ static void *work(void *context) {
     lk_lock *lock = NULL;
     snprintf(name, sizeof name, "latchkey-bench:%zu", self->work->shared ? 0 : self->number);
     self->status = lk_lock_new(self->client, name, NULL, &lock);
-    while (self->status == LK_OK && !ended_by && moment_ms() < self->end_ms) {
+    while (self->status == LK_OK && !ended_by && monotonic_ms() < self->end_ms) {
         double began_us = now_us();
         self->status = self->work->once(self->client, lock, name);
         keep(self, now_us() - began_us);
@@ -145,8 +144,8 @@ static lk_status run_all(worker *workers, size_t threads, bench_result *out) {
     }
     if (started == threads)
         return status;
-    snprintf(out->error, sizeof out->error, "no more than %zu %s can be started", started,
-             of_count(started, "thread", "threads"));
+    snprintf(out->error, sizeof out->error, "only %zu of %zu threads could be started", started,
+             threads);
     return LK_NOMEM;
 }
 
@@ -161,7 +160,7 @@ lk_status bench_measure(lk_client *client, const bench_workload *load, const ben
     for (size_t i = 0; status == LK_OK && i < threads; i++)
         workers[i] = (worker){.client = client,
                               .work = load,
-                              .end_ms = moment_ms() + plan->run_ms,
+                              .end_ms = monotonic_ms() + plan->run_ms,
                               .number = i,
                               .us = samples + i * SAMPLES_MOST};
     if (status == LK_OK)

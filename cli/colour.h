@@ -1,4 +1,4 @@
-/* Colour: on a terminal that has it only, and never with NO_COLOR in the environment. */
+/* Colour: only on a terminal that supports it, and never if NO_COLOR is set. */
 #ifndef CLI_COLOUR_H
 #define CLI_COLOUR_H
 
@@ -6,7 +6,7 @@
 
 typedef enum { COLOUR_NONE, COLOUR_BOLD, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW } colour_kind;
 
-/* What switches it on in that output; "" where there is to be none. */
+/* The escape sequence that turns the colour on in this output; "" where colour is off. */
 const char *colour(FILE *, colour_kind);
 
 #endif

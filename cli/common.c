@@ -3,21 +3,20 @@
 
 #include "exits.h"
 #include "say.h"
-#include "secret.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The library gets a copy; the command line keeps the shape of it. There is one command line. */
+/* The library gets a copy, since the word on the command line is overwritten. */
 static const char *take_url(char *word) {
     static char *copy;
     free(copy);
     copy = strdup(word);
-    secret_cover(word, "");
+    cover_passwords(word, "");
     return copy;
 }
 
-int common_taken(void *arg, const option *row, char *value) {
+int common_take_option(void *arg, const option *row, char *value) {
     common *self = arg;
     const char **texts[] = {&self->prefix, &self->tls_ca, &self->tls_cert, &self->tls_key,
                             &self->tls_server_name};
@@ -27,7 +26,7 @@ int common_taken(void *arg, const option *row, char *value) {
         self->url = take_url(value);
         return self->url ? 0 : say_failure(EXIT_BROKEN, "out of memory");
     } else if (option_is(row, "verbose")) {
-        say_verbosely(true);
+        say_set_verbose(true);
     } else if (option_is(row, "json")) {
         self->json = true;
     } else if (option_is(row, "help")) {
@@ -46,7 +45,7 @@ static lk_client_options client_options(const common *self) {
                                .tls_cert = self->tls_cert,
                                .tls_key = self->tls_key,
                                .tls_server_name = self->tls_server_name,
-                               .log = says_notes() ? say_log : NULL};
+                               .log = say_is_verbose() ? say_log : NULL};
 }
 
 int common_defaults(const common *self, lk_defaults **out) {

@@ -1,4 +1,4 @@
-/* `latchkey doctor`: can this server be trusted with locks. */
+/* `latchkey doctor`: checks whether a server is safe for locks. */
 #include "doctor.h"
 
 #include "colour.h"
@@ -12,11 +12,11 @@
 #include <stdio.h>
 
 static const option options[] = {
-    {'j', "json", NULL, "an object for each check, one a line"},
+    {'j', "json", NULL, "print JSON, one object for each check"},
     COMMON_OPTIONS,
 };
 
-/* What the findings are drawn from. */
+/* With --verbose: the facts behind the findings. */
 static void log_facts(const lk_facts *facts) {
     static const char *const words[] = {[LK_UNKNOWN] = "unknown", [LK_NO] = "no", [LK_YES] = "yes"};
     say_note("%s: %s %s, mode %s, up for %" PRId64 " s, user %s", facts->server, facts->kind,
@@ -44,10 +44,10 @@ static int print_json(const finding *found) {
                                show_text(found->advice)));
 }
 
-/* A command stands on a line of its own, to be copied. */
+/* A command gets a line of its own, so that it can be copied. */
 static void print_line(const finding *found) {
     const char *before = found->is_command
-                             ? "; do: give this line to redis-cli or valkey-cli, as an admin\n"
+                             ? "; do: run this line in redis-cli or valkey-cli, as an admin\n"
                          : *found->advice ? "; do: "
                                           : "";
     printf("%s%-5s%s  %-11s  %s%s%s\n", colour(stdout, grades[found->grade].colour),
@@ -78,9 +78,9 @@ static int run(int count, char **words) {
     lk_facts *facts;
     lk_defaults *chosen = NULL;
     int rest;
-    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, common_take_option, &wanted, &rest);
     if (code == 0 && words[rest])
-        code = say_usage("%s is too much; a server is given by -u", words[rest]);
+        code = say_usage("unexpected argument %s; name a server with -u", words[rest]);
     if (code == 0)
         code = common_defaults(&wanted, &chosen);
     if (code == 0)
@@ -97,14 +97,14 @@ static int run(int count, char **words) {
 const command doctor_command = {
     .name = "doctor",
     .arguments = "",
-    .summary = "can this server be trusted with locks",
+    .summary = "check whether this server is safe for locks",
     .text =
-        "Says which server it is and who chose it. Looks at version, role, eviction, persistence,\n"
-        "replicas, clock, rights and round trip, and says for each what it means for locks and\n"
-        "what to do. Each is fine, a note (worth knowing), or wrong. It changes nothing in the\n"
-        "server. Ends with 0 if nothing is wrong, 1 if something is, 69 if the server cannot be\n"
-        "reached, 77 if it does not let us in.",
-    .examples = "  latchkey doctor                               # of local:\n"
+        "Shows which server is used and where that is configured. Checks version, role, eviction,\n"
+        "persistence, replicas, clock, rights and round trip. Each check prints what was found,\n"
+        "what that means for locks, and what to do. A finding is fine, a note (worth knowing) or\n"
+        "wrong. doctor changes nothing in the server. The exit code is 0 if nothing is wrong, 1\n"
+        "if something is, 69 if the server cannot be reached, 77 if it denies access.",
+    .examples = "  latchkey doctor                               # the private server, local:\n"
                 "  latchkey doctor -u redis://locks.example.com\n"
                 "  latchkey doctor --json | jq -r 'select(.ok | not).advice'\n",
     .options = options,

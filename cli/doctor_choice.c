@@ -1,23 +1,23 @@
-/* See doctor.h: which server it is, who chose it, and for local: who sees it. */
+/* See doctor.h: which server is used, where it was chosen, and which programs share local:. */
 #include "doctor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char alone[] = "private to this user on this machine";
+static const char private_scope[] = "private to this user on this machine";
 
 static void judge_server(const lk_facts *facts, const lk_defaults *chosen, const char *prefix,
                          finding *out) {
     bool local = facts->local == LK_YES;
-    const char *scope = local ? alone : "";
+    const char *scope = local ? private_scope : "";
     if (chosen && !*chosen->url_from) {
         out->grade = FINDING_NOTE;
         snprintf(out->text, sizeof out->text,
-                 "%s, which nobody chose: %s, and no lock for other machines", facts->server,
-                 alone);
+                 "%s, because no server is configured: %s, so other machines do not see its locks",
+                 facts->server, private_scope);
         snprintf(out->advice, sizeof out->advice,
-                 "set url in " LATCHKEY_CONFIGURATION " or LATCHKEY_URL; url = local: says that "
-                 "this is meant");
+                 "set url in " LATCHKEY_CONFIGURATION " or LATCHKEY_URL; if local: is what you "
+                 "want, set url = local:");
         return;
     }
     snprintf(out->text, sizeof out->text, "%s, chosen by %s%s%s", facts->server,
@@ -31,19 +31,20 @@ static void judge_server(const lk_facts *facts, const lk_defaults *chosen, const
 
 static void judge_place(const lk_local_info *place, finding *out) {
     if (!place->unshared) {
-        snprintf(out->text, sizeof out->text,
-                 "%s; programs that see another file system there (a container, a private /tmp) "
-                 "have another server, or are refused",
-                 place->folder);
+        snprintf(
+            out->text, sizeof out->text,
+            "%s; programs that see a different file system there (a container, a private /tmp) "
+            "use a different server, or are refused",
+            place->folder);
         return;
     }
     out->grade = FINDING_NOTE;
     snprintf(out->text, sizeof out->text,
-             "%s is in a /tmp that is private to this service: other programs of this user have "
-             "another server",
+             "%s is in a /tmp that is private to this service: other programs of this user use "
+             "a different server",
              place->folder);
     snprintf(out->advice, sizeof out->advice,
-             "let LATCHKEY_LOCAL_DIR name a folder that all of them see, or set url "
+             "set LATCHKEY_LOCAL_DIR to a folder that all of them see, or set url "
              "in " LATCHKEY_CONFIGURATION);
 }
 

@@ -1,4 +1,4 @@
-/* See doctor.h: a function for each check, in the order in which they are shown. */
+/* See doctor.h: one function for each check, in the order in which they are shown. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Beyond what the measuring itself leaves open, clocks may differ by this. */
+/* Clocks may differ by this, plus the error of the measurement. */
 static const int64_t clock_tolerance_us = 100 * 1000;
-/* Nobody runs NTP there, and other programs will be confused too. */
+/* Such a clock is not synchronized at all, and will confuse other programs too. */
 static const int64_t clock_wrong_us = 10 * 1000 * 1000;
-/* From here on a round trip is what limits a busy lock. */
+/* A longer round trip limits the throughput of a busy lock. */
 static const int64_t slow_us = 20 * 1000;
 
 static void put(char *out, size_t size, const char *format, va_list arguments) {
@@ -37,16 +37,16 @@ static void advise(finding *out, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Each of these returns false if there is nothing to say. */
+/* Each of these returns false if the check does not apply. */
 
 static bool judge_version(const lk_facts *facts, finding *out) {
     if (facts->supported == LK_UNKNOWN) {
-        set(out, FINDING_NOTE, "the server does not tell which version it is");
+        set(out, FINDING_NOTE, "the server does not report its version");
         advise(out, "make sure that it is Redis 6.2 or newer, or Valkey");
         return true;
     }
     set(out, facts->supported == LK_YES ? FINDING_FINE : FINDING_WRONG, "%s %s%s", facts->kind,
-        facts->version, facts->supported == LK_YES ? "" : ": too old to keep locks on");
+        facts->version, facts->supported == LK_YES ? "" : ": too old for locks");
     if (facts->supported == LK_NO)
         advise(out, "install Redis 6.2 or newer, or Valkey");
     return true;
@@ -56,64 +56,68 @@ static bool judge_mode(const lk_facts *facts, finding *out) {
     if (!*facts->mode || strcmp(facts->mode, "standalone") == 0)
         return false;
     if (strcmp(facts->mode, "cluster") == 0)
-        set(out, FINDING_WRONG, "it is a node of a cluster: this version keeps no locks there");
+        set(out, FINDING_WRONG,
+            "it is a node of a cluster: this version of latchkey does not support clusters");
     else
-        set(out, FINDING_WRONG, "it is a %s: locks are not kept there", facts->mode);
-    advise(out, "give the address of a server of its own, or of a master");
+        set(out, FINDING_WRONG, "it is a %s, which cannot keep locks", facts->mode);
+    advise(out, "use the address of a standalone server or of a master");
     return true;
 }
 
 static bool judge_role(const lk_facts *facts, finding *out) {
     if (facts->replica == LK_YES) {
-        set(out, FINDING_WRONG, "it is a replica: it refuses writes, and so every lock");
-        advise(out, "give the address of its master (INFO replication: master_host, master_port)");
+        set(out, FINDING_WRONG, "it is a replica: it refuses writes, so no lock can be acquired");
+        advise(out, "use the address of its master (INFO replication: master_host, master_port)");
     } else {
         set(out, facts->replica == LK_NO ? FINDING_FINE : FINDING_NOTE, "%s",
             facts->replica == LK_NO ? "it is a master"
-                                    : "the server does not tell whether it is a master");
+                                    : "the server does not report whether it is a master");
     }
     return true;
 }
 
 static bool judge_eviction(const lk_facts *facts, finding *out) {
     if (!*facts->eviction) {
-        set(out, FINDING_NOTE, "the server does not tell its maxmemory-policy");
+        set(out, FINDING_NOTE, "the server does not report its maxmemory-policy");
         advise(out, "make sure that it is noeviction");
     } else if (strcmp(facts->eviction, "noeviction") == 0) {
-        set(out, FINDING_FINE, "maxmemory-policy is noeviction: a full server drops no lock");
+        set(out, FINDING_FINE, "maxmemory-policy is noeviction: a full server does not drop locks");
     } else {
         bool is_bounded = facts->maxmemory != 0;
         set(out, is_bounded ? FINDING_WRONG : FINDING_NOTE,
-            "maxmemory-policy is %s: a server that is full drops locks that are "
-            "held, and others take them%s",
-            facts->eviction, is_bounded ? "" : "; with maxmemory 0, as now, it is never full");
-        advise(out, "CONFIG SET maxmemory-policy noeviction, and the same in its configuration; or "
-                    "give the locks a server of their own");
+            "maxmemory-policy is %s: a full server drops locks while they are held, and "
+            "others can acquire them%s",
+            facts->eviction,
+            is_bounded ? "" : "; with maxmemory 0, as now, the server is never full");
+        advise(out, "CONFIG SET maxmemory-policy noeviction, and the same in the server's "
+                    "configuration; or use a separate server for locks");
     }
     return true;
 }
 
 static bool judge_persistence(const lk_facts *facts, finding *out) {
-    static const char switch_on[] = "CONFIG SET appendonly yes, and the same in its configuration";
+    static const char switch_on[] =
+        "CONFIG SET appendonly yes, and the same in the server's configuration";
     if (facts->aof == LK_YES) {
-        set(out, FINDING_FINE, "the append-only file is on: locks outlive a restart");
+        set(out, FINDING_FINE, "the append-only file is on: locks survive a restart");
     } else if (facts->rdb == LK_YES) {
         set(out, FINDING_NOTE,
-            "snapshots only: locks outlive a restart in good order, but a crash "
-            "forgets those since the last snapshot, and others take them");
+            "snapshots only: locks survive a clean restart, but a crash loses those "
+            "acquired since the last snapshot, and others can acquire them");
         advise(out, "%s", switch_on);
     } else if (facts->aof == LK_UNKNOWN) {
-        set(out, FINDING_NOTE, "the server does not tell whether it keeps its data on disk");
+        set(out, FINDING_NOTE, "the server does not report whether it keeps its data on disk");
         advise(out, "make sure that appendonly is yes");
     } else if (facts->rdb == LK_UNKNOWN) {
         set(out, FINDING_NOTE,
-            "the append-only file is off, and the server does not tell of "
-            "snapshots: a restart may forget every lock");
-        advise(out, "%s; or let the user run CONFIG GET (+config|get), to know more", switch_on);
+            "the append-only file is off, and the server does not report whether it "
+            "takes snapshots: a restart may lose all locks");
+        advise(out, "%s; or grant the user CONFIG GET (+config|get), so that doctor can tell",
+               switch_on);
     } else {
         set(out, FINDING_WRONG,
-            "nothing is kept on disk: a restart forgets every lock, and others "
-            "take what is still held");
+            "nothing is kept on disk: a restart loses all locks, and others can acquire "
+            "those that are still held");
         advise(out, "%s", switch_on);
     }
     return true;
@@ -123,14 +127,14 @@ static bool judge_replicas(const lk_facts *facts, finding *out) {
     if (facts->replica == LK_YES)
         return false;
     if (facts->local == LK_YES) {
-        set(out, FINDING_FINE, "none, and none needed: locks of local: are for this machine alone");
+        set(out, FINDING_FINE, "none, and none needed: local: is for this machine only");
     } else if (facts->replicas < 0) {
-        set(out, FINDING_NOTE, "the server does not tell how many replicas it has");
+        set(out, FINDING_NOTE, "the server does not report its number of replicas");
     } else if (facts->replicas == 0) {
         set(out, FINDING_NOTE,
-            "no replica is connected: while this server is away, nobody can take a lock");
-        advise(out, "if that must not be, set up a replica (REPLICAOF there); when it becomes the "
-                    "master, programs must be given its address");
+            "no replica is connected: nobody can acquire a lock while this server is away");
+        advise(out, "if you cannot accept that, set up a replica (REPLICAOF there); when it "
+                    "becomes the master, give programs its address");
     } else {
         set(out, FINDING_FINE, "%" PRId64 " connected", facts->replicas);
     }
@@ -139,7 +143,7 @@ static bool judge_replicas(const lk_facts *facts, finding *out) {
 
 static bool judge_clock(const lk_facts *facts, finding *out) {
     if (facts->clock_known != LK_YES) {
-        set(out, FINDING_NOTE, "the server's clock cannot be read (TIME)");
+        set(out, FINDING_NOTE, "the server does not report its clock (TIME)");
         return true;
     }
     int64_t offset_us = facts->clock_offset_us;
@@ -150,11 +154,11 @@ static bool judge_clock(const lk_facts *facts, finding *out) {
         return true;
     }
     set(out, away_us > facts->clock_error_us + clock_wrong_us ? FINDING_WRONG : FINDING_NOTE,
-        "%.1f ms %s ours (within %.2f ms): one of the two is wrong; leases are not measured by it, "
-        "but "
-        "fencing tokens start from the server's clock when it has lost its data",
+        "%.1f ms %s ours (within %.2f ms): one of the two clocks is wrong; leases do not depend on "
+        "it, "
+        "but fencing tokens start from the server's clock after it has lost its data",
         away_ms, offset_us < 0 ? "behind" : "ahead of", error_ms);
-    advise(out, "let NTP (chrony, systemd-timesyncd) set the clock of both machines");
+    advise(out, "synchronize both clocks with NTP (chrony, systemd-timesyncd)");
     return true;
 }
 
@@ -167,7 +171,7 @@ static void join(const char *const *words, size_t count, char *out, size_t size)
     }
 }
 
-/* A word as redis-cli reads it: one with a space or a quote in it must be in quotes. */
+/* Quotes a word for redis-cli if it is empty or contains a space or a quote. */
 static size_t quote(const char *word, char *out, size_t size) {
     bool is_plain = *word && !strpbrk(word, " \"'");
     size_t length = 0;
@@ -184,7 +188,7 @@ static size_t quote(const char *word, char *out, size_t size) {
     return length;
 }
 
-/* ACL SETUSER, with all that is missing. */
+/* ACL SETUSER with all missing rights. */
 static void advise_grant(const char *user, const lk_facts *facts, finding *out) {
     size_t size = sizeof out->advice;
     size_t length = (size_t)snprintf(out->advice, size, "ACL SETUSER ");
@@ -207,14 +211,15 @@ static bool judge_rights(const lk_facts *facts, finding *out) {
     char rights[1200];
     const char *user = *facts->user ? facts->user : "default";
     if (facts->missing_count == 0) {
-        set(out, FINDING_FINE, "user %s may do all that locks need", user);
+        set(out, FINDING_FINE, "user %s has all rights that locks need", user);
         return true;
     }
     join(facts->missing, facts->missing_count, rights, sizeof rights);
-    /* Without a command that has keys, whether it has these keys could not be tried. */
-    set(out, FINDING_WRONG, "user %s lacks %s: whatever needs these is denied%s", user, rights,
-        lacks(facts, "+get") && lacks(facts, "~") ? "; if it has ~* already, leave the word with ~ "
-                                                    "out of the line"
+    /* Without a command that takes keys, doctor could not try whether the user has these keys. */
+    set(out, FINDING_WRONG, "user %s lacks %s: the server denies what needs these rights%s", user,
+        rights,
+        lacks(facts, "+get") && lacks(facts, "~") ? "; if the user already has ~*, remove the word "
+                                                    "with ~ from the line"
                                                   : "");
     advise_grant(user, facts, out);
     return true;
@@ -225,8 +230,8 @@ static bool judge_commands(const lk_facts *facts, finding *out) {
     if (facts->absent_count == 0)
         return false;
     join(facts->absent, facts->absent_count, commands, sizeof commands);
-    set(out, FINDING_WRONG, "the server does not know %s: locks cannot do without", commands);
-    advise(out, "take back its rename-command of these, or give another server");
+    set(out, FINDING_WRONG, "the server does not know %s, which locks need", commands);
+    advise(out, "remove rename-command for these from its configuration, or use another server");
     return true;
 }
 
@@ -240,9 +245,9 @@ static bool judge_module(const lk_facts *facts, finding *out) {
 static bool judge_round_trip(const lk_facts *facts, finding *out) {
     bool slow = facts->round_trip_us > slow_us;
     set(out, slow ? FINDING_NOTE : FINDING_FINE, "%.3f ms%s", (double)facts->round_trip_us / 1e3,
-        slow ? ": every lock and unlock takes that long at least" : "");
+        slow ? ": every acquire and release takes at least this long" : "");
     if (slow)
-        advise(out, "keep the locks on a server that is nearer");
+        advise(out, "use a server that is closer");
     return true;
 }
 

@@ -10,18 +10,18 @@
 
 static int fd = -1;
 
-static void asked(int number) {
+static void on_signal(int number) {
     static const uint64_t one = 1;
     int before = errno;
     (void)number;
     if (write(fd, &one, sizeof one) < 0)
-        errno = 0; /* full: it is readable already */
+        errno = 0; /* the counter is full, so the descriptor is readable already */
     errno = before;
 }
 
 int ending_fd(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action = {.sa_handler = asked, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
     fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; fd >= 0 && i < sizeof numbers / sizeof *numbers; i++)

@@ -1,27 +1,10 @@
-/* `latchkey help`, and --help of each subcommand: printed from the tables. */
+/* `latchkey help`: the list of commands, or the help of one. */
 #include "command.h"
-#include "lead.h"
+#include "global_options.h"
 #include "say.h"
 
 #include <stdio.h>
 #include <string.h>
-
-const command *command_find(const char *name) {
-    for (size_t i = 0; commands[i]; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
-}
-
-void command_help(const command *self) {
-    printf("usage: latchkey %s%s%s%s\n\n%s\n", self->name, self->options ? " [OPTION…]" : "",
-           *self->arguments ? " " : "", self->arguments, self->text);
-    if (self->options) {
-        printf("\noptions\n");
-        options_print(self->options);
-    }
-    printf("\nexamples\n%s", self->examples);
-}
 
 static void list_commands(void) {
     printf("usage: latchkey [OPTION…] COMMAND [OPTION…] [ARGUMENT…]\n\n"
@@ -29,14 +12,15 @@ static void list_commands(void) {
     for (size_t i = 0; commands[i]; i++)
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     printf(
-        "\n`latchkey COMMAND --help` says more; the manual is latchkey(1), the model latchkey(7).\n"
-        "The server is -u URL, LATCHKEY_URL, url of latchkey.conf(5), or else a private one of\n"
-        "this user (local:). Options that all commands have may stand before COMMAND:\n"
-        "latchkey -u URL ls.\n");
+        "\nRead more with `latchkey COMMAND --help`, in latchkey(1), and about locks in "
+        "latchkey(7).\n"
+        "-u URL, LATCHKEY_URL or url in latchkey.conf(5) names the server. Without them, it is a\n"
+        "private server of this user (local:). Options that all commands have may also come\n"
+        "before COMMAND, for example latchkey -u URL ls.\n");
 }
 
-/* Options of all commands change nothing here. */
-static int taken(void *arg, const option *row, char *value) {
+/* The options of all commands are accepted here, and have no effect. */
+static int take_option(void *arg, const option *row, char *value) {
     (void)arg;
     (void)value;
     return option_is(row, "help") ? CODE_HELP : 0;
@@ -44,7 +28,7 @@ static int taken(void *arg, const option *row, char *value) {
 
 static int run(int count, char **words) {
     int rest;
-    int code = options_parse(lead_options, false, count, words, taken, NULL, &rest);
+    int code = options_parse(global_options, false, count, words, take_option, NULL, &rest);
     if (code != 0)
         return code;
     if (!words[rest]) {
@@ -52,19 +36,19 @@ static int run(int count, char **words) {
         return 0;
     }
     if (words[rest + 1])
-        return say_usage("one command at a time");
-    const command *asked = command_find(words[rest]);
-    if (!asked)
+        return say_usage("give only one command");
+    const command *wanted = command_find(words[rest]);
+    if (!wanted)
         return say_usage("there is no command %s", words[rest]);
-    command_help(asked);
+    command_help(wanted);
     return 0;
 }
 
 const command help_command = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .summary = "what there is, and how it is used",
-    .text = "Prints the list of commands, or the help of one.",
+    .summary = "list the commands, or show the help of one",
+    .text = "Prints the list of commands, or the help of one command.",
     .examples = "  latchkey help run\n",
     .run = run,
 };

@@ -1,7 +1,6 @@
 /* See holders.h. */
 #include "holders.h"
 
-#include "count.h"
 #include "duration.h"
 #include "exits.h"
 #include "say.h"
@@ -14,18 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------ choosing */
+/* ------------------------------------------------------------------------------ selecting */
 
 static int take_pid(const char *value, int64_t *pid) {
     char *end;
     long long number = strtoll(value, &end, 10);
     if (*end || *value < '0' || *value > '9' || number > INT32_MAX)
-        return say_usage("--pid %s is no process number", value);
+        return say_usage("--pid %s is not a process number", value);
     *pid = number;
     return 0;
 }
 
-int holder_filter_taken(holder_filter *filter, const option *row, const char *value) {
+int holder_filter_take_option(holder_filter *filter, const option *row, const char *value) {
     const char **texts[] = {&filter->host, &filter->app, &filter->owner, &filter->mode};
     static const char *const names[] = {"host", "app", "owner", "mode"};
     bool is_text = false;
@@ -39,7 +38,7 @@ int holder_filter_taken(holder_filter *filter, const option *row, const char *va
     if (is_pid)
         return take_pid(value, &filter->pid);
     if (is_time && !duration_read(value, &filter->held_ms))
-        return say_usage("--held-for %s is no time; write 2, 0.5, 500ms, 30s, 5m or 2h", value);
+        return say_usage("--held-for %s is not a time; write 2, 0.5, 500ms, 30s, 5m or 2h", value);
     if (option_is(row, "mode") && strcmp(value, "read") != 0 && strcmp(value, "write") != 0)
         return say_usage("--mode cannot be %s; it can be read, write", value);
     return 0;
@@ -49,12 +48,12 @@ static const char *mode_of(const lk_holder_info *holder) {
     return holder->writes ? "write" : "read";
 }
 
-/* Bytes that are no text of this locale fit themselves. */
+/* fnmatch() fails on bytes that are not valid in this locale. An equal text still matches. */
 static bool matches(const char *pattern, const char *text) {
     return !pattern || strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
 }
 
-static bool fits(const holder_filter *filter, const lk_holder_info *holder) {
+static bool is_selected(const holder_filter *filter, const lk_holder_info *holder) {
     return matches(filter->host, holder->host) && matches(filter->app, holder->app) &&
            matches(filter->owner, holder->owner) && holder->held_ms >= filter->held_ms &&
            (filter->pid < 0 || filter->pid == holder->pid) &&
@@ -64,7 +63,7 @@ static bool fits(const holder_filter *filter, const lk_holder_info *holder) {
 /* ------------------------------------------------------------------------------ showing */
 
 typedef struct {
-    table *rows; /* NULL: objects */
+    table *rows; /* NULL: print JSON */
     size_t shown;
     int code;
 } output;
@@ -86,7 +85,7 @@ static void add_row(table *rows, const lk_info *lock, const lk_holder_info *hold
     add_text(rows, holder->owner);
 }
 
-/* Nobody holds it: a writer left it abandoned, or the next one is about to be granted. */
+/* Nobody holds the lock: it is abandoned, or about to be granted to a waiter. */
 static void add_free_row(table *rows, const lk_info *lock) {
     static const char *const cells[] = {"-", "-", "-", "-", "-", "-", "-"};
     table_add(rows, "%s", lock->name);
@@ -121,14 +120,14 @@ static void put(output *out, const lk_info *lock, const lk_holder_info *holder) 
 
 static void put_lock(output *out, const lk_info *lock, const holder_filter *filter) {
     for (size_t i = 0; i < lock->holder_count && out->code == 0; i++)
-        if (fits(filter, &lock->holders[i]))
+        if (is_selected(filter, &lock->holders[i]))
             put(out, lock, &lock->holders[i]);
     if (!lock->holder_count && !filter->given)
         put(out, lock, NULL);
     size_t unlisted = lock->holder_total - lock->holder_count;
     if (unlisted)
         say_failure(0, "lock \"%s\" has %zu more %s, which the server does not list", lock->name,
-                    unlisted, of_count(unlisted, "holder", "holders"));
+                    unlisted, word_for_count(unlisted, "holder", "holders"));
 }
 
 int holders_print(const snapshot *seen, const holder_filter *filter, bool json, size_t *shown) {

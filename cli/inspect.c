@@ -1,4 +1,4 @@
-/* `latchkey inspect`: one lock, with everybody who holds it or waits for it. */
+/* `latchkey inspect`: one lock, with all its holders and waiters. */
 #include "command.h"
 #include "common.h"
 #include "say.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static const option options[] = {
-    {'j', "json", NULL, "an object on one line"},
+    {'j', "json", NULL, "print JSON, one object on one line"},
     COMMON_OPTIONS,
 };
 
@@ -23,9 +23,9 @@ static int run(int count, char **words) {
     lk_client *client;
     lk_info *info;
     int rest;
-    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, common_take_option, &wanted, &rest);
     if (code == 0 && (!words[rest] || words[rest + 1]))
-        code = say_usage(words[rest] ? "one lock at a time" : "which lock?");
+        code = say_usage(words[rest] ? "give only one lock name" : "no lock name given");
     if (code == 0)
         code = common_open(&wanted, &client);
     if (code != 0)
@@ -41,10 +41,9 @@ static int run(int count, char **words) {
 const command inspect_command = {
     .name = "inspect",
     .arguments = "NAME",
-    .summary = "who holds a lock, who waits, since when",
-    .text = "Shows one lock: its state and policy, the last fencing token, and everybody who holds "
-            "it or\n"
-            "waits for it, those who come next first.",
+    .summary = "show who holds a lock, who waits for it, and for how long",
+    .text = "Shows one lock: its state and policy, the last fencing token, its holders and its\n"
+            "waiters. The waiter that comes next is first.",
     .examples = "  latchkey inspect deploy:web\n"
                 "  latchkey inspect deploy:web --json | jq '.held_by[].host'\n",
     .options = options,

@@ -1,4 +1,4 @@
-/* `latchkey ls`: every lock, a line each; with -l, every holder. */
+/* `latchkey ls`: one line for each lock, or with -l for each holder. */
 #include "command.h"
 #include "common.h"
 #include "duration.h"
@@ -12,9 +12,9 @@
 #include <stdio.h>
 
 static const option options[] = {
-    {'l', "long", NULL, "a line for each holder: who, where, since when"},
+    {'l', "long", NULL, "one line for each holder: program, host, process, time"},
     HOLDER_OPTIONS,
-    {'j', "json", NULL, "an object for each line"},
+    {'j', "json", NULL, "print JSON, one object for each line"},
     COMMON_OPTIONS,
 };
 
@@ -22,13 +22,13 @@ typedef struct {
     common common;
     bool holders;
     holder_filter filter;
-} wishes;
+} settings;
 
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
-    int code = holder_filter_taken(&wanted->filter, row, value);
+static int take_option(void *arg, const option *row, char *value) {
+    settings *wanted = arg;
+    int code = holder_filter_take_option(&wanted->filter, row, value);
     wanted->holders = wanted->holders || wanted->filter.given || option_is(row, "long");
-    return code == 0 ? common_taken(&wanted->common, row, value) : code;
+    return code == 0 ? common_take_option(&wanted->common, row, value) : code;
 }
 
 static void add_row(table *rows, const lk_info *info) {
@@ -67,17 +67,18 @@ static int print_locks(const snapshot *seen, bool json) {
     return json ? print_objects(seen) : print_table(seen);
 }
 
-/* To a question, nothing is an answer too, and a script should notice it. */
+/* Without a pattern or filter, an empty list is a success. */
 static int report_nothing(const char *pattern, const holder_filter *filter) {
     if (filter->given && pattern)
-        return say_failure(EXIT_FINDING, "no holder of a lock called %s fits", pattern);
+        return say_failure(EXIT_FINDING, "no holder of a lock that matches %s matches the options",
+                           pattern);
     if (filter->given)
-        return say_failure(EXIT_FINDING, "no holder fits");
-    return pattern ? say_failure(EXIT_FINDING, "no lock is called %s", pattern) : 0;
+        return say_failure(EXIT_FINDING, "no holder matches the options");
+    return pattern ? say_failure(EXIT_FINDING, "no lock matches %s", pattern) : 0;
 }
 
-/* One walk: each lock is inspected once, and what it says is all that is chosen from. */
-static int list(lk_client *client, const char *pattern, const wishes *wanted) {
+/* Each lock is inspected only once, also with -l and filters. */
+static int list(lk_client *client, const char *pattern, const settings *wanted) {
     snapshot *seen;
     lk_status status = snapshot_take(client, pattern, &seen);
     if (status != LK_OK)
@@ -92,12 +93,14 @@ static int list(lk_client *client, const char *pattern, const wishes *wanted) {
 }
 
 static int run(int count, char **words) {
-    wishes wanted = {.filter = HOLDER_FILTER_NONE};
+    settings wanted = {.filter = HOLDER_FILTER_NONE};
     lk_client *client;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, take_option, &wanted, &rest);
     if (code == 0 && words[rest] && words[rest + 1])
-        code = say_usage("one pattern, not %s too; quote it against the shell", words[rest + 1]);
+        code = say_usage(
+            "only one pattern is allowed, and %s is a second one; quote the pattern for the shell",
+            words[rest + 1]);
     if (code == 0)
         code = common_open(&wanted.common, &client);
     if (code != 0)
@@ -110,17 +113,15 @@ static int run(int count, char **words) {
 const command ls_command = {
     .name = "ls",
     .arguments = "[PATTERN]",
-    .summary = "every lock: mode, holders, waiters, oldest wait",
-    .text = "Lists the locks that somebody holds or waits for, or left abandoned. PATTERN is as in "
-            "the\n"
-            "shell: *, ?, [a-z]. With -l there is a line for each holder; options that choose "
-            "holders\n"
-            "imply -l, and a holder must fit all of them. Ends with 1 if there is a pattern or "
-            "such an\n"
-            "option, and nothing fits it.",
-    .examples = "  latchkey ls                  # all of them\n"
-                "  latchkey ls 'deploy:*'       # some\n"
-                "  latchkey ls --host web3 --held-for 10m   # who on web3 forgot to unlock?\n"
+    .summary = "list locks: mode, holders, waiters, longest wait",
+    .text =
+        "Lists all locks that have a holder or a waiter, or that a writer left abandoned. PATTERN\n"
+        "works as in the shell: *, ?, [a-z]. With -l there is one line for each holder. Options\n"
+        "that select holders imply -l; a holder must match all of them. The exit code is 1 if a\n"
+        "pattern or such an option is given and nothing matches.",
+    .examples = "  latchkey ls                  # all locks\n"
+                "  latchkey ls 'deploy:*'       # only these\n"
+                "  latchkey ls --host web3 --held-for 10m   # who on web3 forgot to release?\n"
                 "  latchkey ls --json | jq -r 'select(.waiters > 0).name'\n",
     .options = options,
     .run = run,

@@ -1,8 +1,8 @@
-/* Finds the subcommand and runs it. Knows of none more than its row. */
+/* Finds the subcommand and runs it. Knows only the table of subcommands. */
 #include "command.h"
 #include "exits.h"
+#include "global_options.h"
 #include "latchkey.h"
-#include "lead.h"
 #include "say.h"
 
 #include <fcntl.h>
@@ -31,35 +31,36 @@ const command *const commands[] = {
 /* clang-format on */
 
 /*
- * A standard descriptor that is closed would be the next that is opened: a connection, which what we
- * say would go into. These can be neither read nor written, and a child finds them closed as we did.
+ * If stdin, stdout or stderr is closed, the next connection would get its number, and messages would
+ * go to the server. A placeholder takes the number. Reading stdin or writing stdout still fails, and a
+ * child finds the descriptor closed again.
  */
-static void keep_standard_descriptors(void) {
+static void fill_closed_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 int main(int count, char **words) {
-    keep_standard_descriptors();
-    int code = count > 0 ? lead_move(&count, words) : 0;
+    fill_closed_descriptors();
+    int code = count > 0 ? global_options_move(&count, words) : 0;
     if (code == CODE_VERSION) {
         printf("latchkey %s\n", lk_version());
         return command_end(NULL, 0);
     }
     if (code != 0 && code != CODE_HELP)
         return code;
-    bool asks = code == CODE_HELP;
-    if (!asks && (count < 2 || !words[1]))
-        return say_usage("which command?");
-    const command *found = asks ? &help_command : command_find(words[1]);
+    bool wants_help = code == CODE_HELP;
+    if (!wants_help && (count < 2 || !words[1]))
+        return say_usage("no command given");
+    const command *found = wants_help ? &help_command : command_find(words[1]);
     if (!found)
         return say_usage("there is no command %s", words[1]);
     if (!found->wraps) {
         signal(SIGPIPE, SIG_IGN);
         setlocale(LC_ALL, "");
-        setlocale(LC_NUMERIC, "C"); /* for numbers that programs read */
+        setlocale(LC_NUMERIC, "C"); /* programs parse the numbers */
     }
-    say_as(found == &help_command ? NULL : found->name);
-    return command_end(found, found->run(asks ? 1 : count - 1, words + 1));
+    say_set_subcommand(found == &help_command ? NULL : found->name);
+    return command_end(found, found->run(wants_help ? 1 : count - 1, words + 1));
 }

@@ -41,16 +41,16 @@ static size_t index_of(const option *options, int found) {
     return index;
 }
 
-static int refuse_plainly(const char *word) {
+static int refuse_unknown(const char *word) {
     return say_usage("there is no option %s", word);
 }
 
-static int complain(int found, char **words, option_refuse *refuse) {
+static int report_error(int found, char **words, option_refuse *refuse) {
     char name[OPTION_SIZE];
     bool is_letter = optopt != 0 && optopt < LONG_BASE;
-    if (is_letter) { /* in a cluster, the word before it is another's */
+    if (is_letter) { /* a cluster such as -sZ is one word, and only the letter is wrong */
         snprintf(name, sizeof name, "-%c", optopt);
-    } else { /* what follows the name may be a secret */
+    } else { /* the value may be a secret */
         const char *word = words[optind - 1];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     }
@@ -59,28 +59,28 @@ static int complain(int found, char **words, option_refuse *refuse) {
     return optopt && !is_letter ? say_usage("%s takes no value", name) : refuse(name);
 }
 
-int options_parse(const option *options, bool stop, int count, char **words, option_taken *taken,
-                  void *arg, int *rest) {
-    return options_parse_or(options, stop, count, words, taken, refuse_plainly, arg, rest);
+int options_parse(const option *options, bool stop, int count, char **words,
+                  option_handler *handler, void *arg, int *rest) {
+    return options_parse_or(options, stop, count, words, handler, refuse_unknown, arg, rest);
 }
 
-int options_parse_or(const option *options, bool stop, int count, char **words, option_taken *taken,
-                     option_refuse *refuse, void *arg, int *rest) {
+int options_parse_or(const option *options, bool stop, int count, char **words,
+                     option_handler *handler, option_refuse *refuse, void *arg, int *rest) {
     char letters[2 * OPTIONS_MOST + 3];
     struct option longs[OPTIONS_MOST + 1] = {0};
     int found, code = 0, others = 1;
     if (count_options(options) > OPTIONS_MOST)
         return say_failure(70, "too many options in a table");
     build(options, stop, letters, longs);
-    optind = 0; /* begins anew, in glibc */
+    optind = 0; /* glibc starts over */
     opterr = 0;
     while (code == 0 && (found = getopt_long(count, words, letters, longs, NULL)) != -1) {
-        if (found == 1) /* with '-': a word that is no option; they move to the front, in order */
+        if (found == 1) /* an argument between options (see '-'): move it to the front */
             words[others++] = optarg;
         else if (found == '?' || found == ':')
-            code = complain(found, words, refuse);
+            code = report_error(found, words, refuse);
         else
-            code = taken(arg, &options[index_of(options, found)], optarg);
+            code = handler(arg, &options[index_of(options, found)], optarg);
     }
     if (code != 0)
         return code;
@@ -88,7 +88,7 @@ int options_parse_or(const option *options, bool stop, int count, char **words, 
         *rest = optind;
         return 0;
     }
-    while (optind < count) /* behind -- */
+    while (optind < count) /* the words after -- */
         words[others++] = words[optind++];
     words[others] = NULL;
     *rest = 1;
@@ -108,7 +108,7 @@ void options_print(const option *options) {
         if (options[i].argument)
             length +=
                 snprintf(left + length, sizeof left - (size_t)length, " %s", options[i].argument);
-        if (length < TEXT_COLUMN - 1) /* two spaces, at least */
+        if (length < TEXT_COLUMN - 1) /* room for two spaces */
             printf("%-*s%s\n", TEXT_COLUMN, left, options[i].text);
         else
             printf("%s\n%*s%s\n", left, TEXT_COLUMN, "", options[i].text);

@@ -1,6 +1,6 @@
 /*
- * Options as data: one table for each subcommand is what is parsed, what --help prints, and what the
- * man pages and completions are compared with.
+ * Options as data: each subcommand has one table. The table is parsed and printed by --help, and tests
+ * compare the man pages and completions with it.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -9,41 +9,41 @@
 #include <stddef.h>
 
 typedef struct {
-    char letter;          /* 0: it has none */
+    char letter;          /* 0: only a long name */
     const char *name;     /* without the dashes; NULL ends a table */
-    const char *argument; /* what --help calls it; NULL: it takes none */
-    const char *text;     /* for --help; ends without a full stop */
+    const char *argument; /* its name in --help; NULL: takes no value */
+    const char *text;     /* for --help, without a full stop at the end */
 } option;
 
 /*
- * Called for each option in turn, with its row of the table. Returns 0, or the code to end with,
- * after saying why.
+ * Called for each option on the command line, with its row of the table. Returns 0. On an error it
+ * prints a message and returns the exit code.
  */
-typedef int option_taken(void *arg, const option *, char *value);
+typedef int option_handler(void *arg, const option *, char *value);
 
-/* A code to end with that is none: main() prints the help in its place. */
+/* Returned in place of an exit code: main() prints the help. */
 enum { CODE_HELP = -1 };
 
 /*
- * Parses the options in words[1] and on. `stop`: what comes after the first word that is no option is
- * not ours (run). *rest becomes the index of the first other word. Returns 0, or the code to end
- * with.
+ * Parses the options from words[1] on. `stop`: parse only up to the first argument, because the words
+ * after it belong to another command (run). *rest becomes the index of the first argument. Returns
+ * 0, or the exit code.
  */
-int options_parse(const option *, bool stop, int count, char **words, option_taken *, void *arg,
+int options_parse(const option *, bool stop, int count, char **words, option_handler *, void *arg,
                   int *rest);
 
 /*
- * The same, with other words for an option that the table does not have: `refuse` gets it as it was
- * written, -n or --wait, says what is wrong, and returns the code to end with.
+ * The same, with a function for unknown options. `refuse` gets the option as it was written, such as
+ * -n or --wait, prints a message and returns the exit code.
  */
 typedef int option_refuse(const char *word);
-int options_parse_or(const option *, bool stop, int count, char **words, option_taken *,
+int options_parse_or(const option *, bool stop, int count, char **words, option_handler *,
                      option_refuse *refuse, void *arg, int *rest);
 
-/* Whether that is the option of this name. */
+/* Whether the row has this long name. */
 bool option_is(const option *, const char *name);
 
-/* A line for each, aligned. */
+/* Prints one aligned line for each option. */
 void options_print(const option *);
 
 #endif

@@ -1,4 +1,4 @@
-/* `latchkey release`: takes a lock away from those who hold it. */
+/* `latchkey release`: takes a lock away from its holders. */
 #include "command.h"
 #include "common.h"
 #include "exits.h"
@@ -12,8 +12,8 @@
 enum { OWNER_MOST = 128 };
 
 static const option options[] = {
-    {0, "owner", "OWNER", "only the holds of this one, as inspect shows it"},
-    {'y', "yes", NULL, "do not ask"},
+    {0, "owner", "OWNER", "release only the holds of this owner, as inspect shows it"},
+    {'y', "yes", NULL, "do not ask for confirmation"},
     COMMON_OPTIONS,
 };
 
@@ -21,10 +21,10 @@ typedef struct {
     common common;
     const char *owner;
     bool yes;
-} wishes;
+} settings;
 
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
+static int take_option(void *arg, const option *row, char *value) {
+    settings *wanted = arg;
     if (option_is(row, "owner") && (!*value || strlen(value) > OWNER_MOST))
         return say_usage("--owner must be 1 to %d bytes", OWNER_MOST);
     if (option_is(row, "owner"))
@@ -32,33 +32,33 @@ static int taken(void *arg, const option *row, char *value) {
     else if (option_is(row, "yes"))
         wanted->yes = true;
     else
-        return common_taken(&wanted->common, row, value);
+        return common_take_option(&wanted->common, row, value);
     return 0;
 }
 
-/* Nobody at a terminal: nobody who could say yes. */
 static int confirm(const char *name, const char *owner) {
     char answer[16] = "", question[900];
     if (!isatty(STDIN_FILENO))
-        return say_usage("there is nobody to ask; give --yes to release lock \"%s\" by force",
-                         name);
-    snprintf(question, sizeof question, "Whoever holds lock \"%s\"%s%s", name,
-             owner ? " for owner " : "", owner ? owner : "");
-    text_tame(question);
-    fprintf(stderr, "%s loses it, perhaps in the middle of something. Release it? [y/N] ",
-            question);
+        return say_usage(
+            "nobody can confirm this, since standard input is not a terminal; give --yes "
+            "to release lock \"%s\" by force",
+            name);
+    snprintf(question, sizeof question, "This takes lock \"%s\" away from %s%s", name,
+             owner ? "owner " : "its holders", owner ? owner : "");
+    text_sanitize(question);
+    fprintf(stderr, "%s, perhaps in the middle of their work. Release it? [y/N] ", question);
     if (!fgets(answer, sizeof answer, stdin) || (*answer != 'y' && *answer != 'Y'))
-        return say_failure(EXIT_CONFLICT, "not released");
+        return say_failure(EXIT_CONFLICT, "lock \"%s\" was not released", name);
     return 0;
 }
 
 static int run(int count, char **words) {
-    wishes wanted = {0};
+    settings wanted = {0};
     lk_client *client;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, take_option, &wanted, &rest);
     if (code == 0 && (!words[rest] || words[rest + 1]))
-        code = say_usage(words[rest] ? "one lock at a time" : "which lock?");
+        code = say_usage(words[rest] ? "give only one lock name" : "no lock name given");
     if (code == 0 && !wanted.yes)
         code = confirm(words[rest], wanted.owner);
     if (code == 0)
@@ -77,10 +77,11 @@ static int run(int count, char **words) {
 const command release_command = {
     .name = "release",
     .arguments = "NAME",
-    .summary = "take a lock away from who holds it, by force",
-    .text = "Whoever holds NAME loses it: programs are told, `latchkey run` ends its command. "
-            "Those who\n"
-            "wait are granted. A writer that goes so leaves the lock abandoned. Asks first.",
+    .summary = "take a lock away from its holders, by force",
+    .text =
+        "Every holder of NAME loses the lock, and the next waiters get it. Programs are told that\n"
+        "they lost the lock; `latchkey run` ends its command. A writer that loses the lock this\n"
+        "way leaves it abandoned. Asks for confirmation first.",
     .examples = "  latchkey release deploy:web\n"
                 "  latchkey release --yes --owner ci-42 deploy:web\n",
     .options = options,

@@ -1,10 +1,9 @@
-/* See run.h: the command line of `latchkey run`, and its course. */
+/* See run.h: the command line of `latchkey run`, and the course of a run. */
 #include "run.h"
 
 #include "command.h"
 #include "duration.h"
 #include "exits.h"
-#include "moment.h"
 #include "say.h"
 
 #include <ctype.h>
@@ -18,25 +17,24 @@
 enum { FOR_EVER = -1, NOT_GIVEN = -1, WORDS_MOST = 128, APP_MOST = 128 };
 
 static const option options[] = {
-    {'s', "shared", NULL, "a read lock: others may read too"},
-    {'x', "exclusive", NULL, "a write lock: nobody else (the default; -e too)"},
+    {'s', "shared", NULL, "a read lock, shared with other readers"},
+    {'x', "exclusive", NULL, "a write lock, held alone. This is the default"},
     {'e', "write", NULL, "the same as -x"},
-    {'n', "nonblock", NULL, "do not wait, whatever -w says: end with the conflict code instead"},
+    {'n', "nonblock", NULL, "do not wait, even with -w; exit with the conflict code"},
     {0, "nb", NULL, "the same as -n"},
-    {'w', "wait", "TIME", "wait at most this long; 0 is -n"},
+    {'w', "wait", "TIME", "wait at most this long; 0 is the same as -n. Default: no limit"},
     {0, "timeout", "TIME", "the same as -w"},
-    {'E', "conflict-exit-code", "CODE", "what to end with when others had the lock; 1"},
-    {'c', "command", "TEXT", "run TEXT with the shell"},
-    {'o', "close", NULL, "nothing: the command never gets a descriptor of the lock"},
+    {'E', "conflict-exit-code", "CODE", "exit code if others hold the lock. Default: 1"},
+    {'c', "command", "TEXT", "run TEXT in the shell"},
+    {'o', "close", NULL, "no effect, accepted for flock(1) scripts"},
     {0, "lease", "TIME", "time until the lock is freed after a crash. Default: 30s"},
-    {0, "policy", "POLICY", "fair, phase-fair, prefer-writer or prefer-reader; fair"},
+    {0, "policy", "POLICY", "fair, phase-fair, prefer-writer or prefer-reader. Default: fair"},
     {0, "group", "TEXT", "with -s: only readers of the same group share the lock"},
-    {0, "owner", "TEXT", "act for this owner: $LATCHKEY_OWNER enters the lock of the parent"},
+    {0, "owner", "TEXT", "act for this owner; $LATCHKEY_OWNER shares the parent's lock"},
     {0, "app", "TEXT", "the name that ls, inspect and top show. Default: the command's"},
-    {0, "server-timeout", "TIME",
-     "how long the server may be away while run waits. Default: as -w"},
-    {0, "on-lost", "WHAT", "term (then kill), kill or ignore, when the lock is lost; term"},
-    {0, "on-abandoned", "WHAT", "run the command, or fail, after a writer that died. Default: run"},
+    {0, "server-timeout", "TIME", "longest outage to wait out. Default: the same as -w"},
+    {0, "on-lost", "WHAT", "if the lock is lost: term (then kill), kill or ignore. Default: term"},
+    {0, "on-abandoned", "WHAT", "after a writer died: run the command, or fail. Default: run"},
     COMMON_OPTIONS,
 };
 
@@ -44,7 +42,7 @@ typedef struct {
     common common;
     lk_mode mode;
     int64_t began_ms;
-    int64_t wait_ms; /* from then on; FOR_EVER */
+    int64_t wait_ms; /* from began_ms on; or FOR_EVER */
     bool does_not_wait;
     int conflict;
     int64_t server_timeout_ms; /* or NOT_GIVEN */
@@ -52,7 +50,7 @@ typedef struct {
     on_lost on_lost;
     bool fails_if_abandoned;
     char *shell_text;
-} wishes;
+} settings;
 
 static int find_word(const char *const *words, const char *word) {
     for (int i = 0; words[i]; i++)
@@ -63,7 +61,7 @@ static int find_word(const char *const *words, const char *word) {
 
 static int take_time(const option *row, const char *value, int64_t *ms) {
     if (!duration_read(value, ms))
-        return say_usage("--%s %s is no time; write 2, 0.5, 500ms, 30s, 5m or 2h", row->name,
+        return say_usage("--%s %s is not a time; write 2, 0.5, 500ms, 30s, 5m or 2h", row->name,
                          value);
     return 0;
 }
@@ -72,7 +70,7 @@ static int take_code(const char *value, int *code) {
     char *end;
     long number = strtol(value, &end, 10);
     if (*end || *value < '0' || *value > '9' || number > 255)
-        return say_usage("-E %s is no exit code; 0 to 255 are", value);
+        return say_usage("-E %s is not an exit code; it must be 0 to 255", value);
     *code = (int)number;
     return 0;
 }
@@ -90,12 +88,12 @@ static int take_word(const option *row, const char *value, const char *const *wo
 static int take_lease(const option *row, const char *value, int64_t *ms) {
     int code = take_time(row, value, ms);
     if (code == 0 && (*ms < 100 || *ms > 86400000))
-        code = say_usage("--lease %s: it must be 0.1s to 24h", value);
+        code = say_usage("--lease %s is out of range; it must be 0.1s to 24h", value);
     return code;
 }
 
-/* What is wanted of the lock, and of its loss. */
-static int take_lock_option(wishes *wanted, const option *row, char *value) {
+/* The options about the lock, its loss and its abandonment; passes others on. */
+static int take_lock_option(settings *wanted, const option *row, char *value) {
     static const char *const policies[] = {"fair", "phase-fair", "prefer-writer", "prefer-reader",
                                            NULL};
     static const char *const losses[] = {"term", "kill", "ignore", NULL};
@@ -117,21 +115,21 @@ static int take_lock_option(wishes *wanted, const option *row, char *value) {
         code = take_word(row, value, marks, &found);
         wanted->fails_if_abandoned = found == 1;
     } else if (!option_is(row, "close")) {
-        code = common_taken(&wanted->common, row, value);
+        code = common_take_option(&wanted->common, row, value);
     }
     return code;
 }
 
-/* A command hardly begins with a dash: an option has come too late. */
+/* A command rarely begins with a dash. It is an option in the wrong place. */
 static int refuse_option(const char *name, const char *word) {
-    int length = (int)strcspn(word, "="); /* what follows may be a secret */
+    int length = (int)strcspn(word, "="); /* the value may be a secret */
     return say_usage("%.*s comes after lock \"%s\": options go before NAME; to run a command of "
                      "this name, write -- before it",
                      length, word, name);
 }
 
-static int taken(void *arg, const option *row, char *value) {
-    wishes *wanted = arg;
+static int take_option(void *arg, const option *row, char *value) {
+    settings *wanted = arg;
     int code = 0;
     if (option_is(row, "shared"))
         wanted->mode = LK_READ;
@@ -154,10 +152,10 @@ static int taken(void *arg, const option *row, char *value) {
     return code;
 }
 
-/* Name and command; `-c TEXT` may stand behind the name, as flock has it. */
-static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
+/* Name and command. `-c TEXT` may follow the name, as with flock(1). */
+static int read_words(settings *wanted, char **words, run *out, char *shell[4]) {
     if (!words[0])
-        return say_usage("which lock, and which command?");
+        return say_usage("no lock name and no command given");
     out->name = *words++;
     if (words[0] && (strcmp(words[0], "-c") == 0 || strcmp(words[0], "--command") == 0)) {
         if (!words[1])
@@ -170,9 +168,9 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
         return refuse_option(out->name, words[0]);
     }
     if (wanted->shell_text && words[0])
-        return say_usage("-c has a command already; %s is one too many", words[0]);
+        return say_usage("-c already gives the command; %s is one too many", words[0]);
     if (!wanted->shell_text && !words[0])
-        return say_usage("which command is to run under lock \"%s\"?", out->name);
+        return say_usage("no command given to run under lock \"%s\"", out->name);
     const char *named = getenv("SHELL");
     shell[0] = (char *)(named && *named ? named : "/bin/sh");
     shell[1] = "-c";
@@ -183,8 +181,8 @@ static int read_words(wishes *wanted, char **words, run *out, char *shell[4]) {
 }
 
 /*
- * What others see as the holder: the name of the command, or the first word of the text for the
- * shell, without its folder. NULL where there is none.
+ * The default of --app: the name of the command, or the first word of the shell text, without its
+ * folder. NULL if it is empty.
  */
 static const char *app_of(const char *word, bool is_text) {
     static char app[APP_MOST + 1];
@@ -197,25 +195,25 @@ static const char *app_of(const char *word, bool is_text) {
     }
     if (length > APP_MOST)
         for (length = APP_MOST; length && ((unsigned char)word[length] & 0xC0) == 0x80;)
-            length--; /* a character of UTF-8 is not cut in two */
+            length--; /* do not cut a UTF-8 character in two */
     memcpy(app, word, length);
     app[length] = '\0';
     return length ? app : NULL;
 }
 
-bool run_may_write(void) {
+bool run_can_write_stderr(void) {
     struct pollfd polled = {STDERR_FILENO, POLLOUT, 0};
     return poll(&polled, 1, 0) == 1 && polled.revents & POLLOUT;
 }
 
-static void note_loss(lk_lock *lock, void *arg) {
+static void on_lock_lost(lk_lock *lock, void *arg) {
     static const uint64_t one = 1;
     (void)lock;
     if (write(*(int *)arg, &one, sizeof one) < 0)
-        return; /* it has been told already */
+        return; /* the counter is full, so lost_fd is readable already */
 }
 
-static int not_taken(const run *self, const wishes *wanted, lk_status status) {
+static int report_not_acquired(const run *self, const settings *wanted, lk_status status) {
     int code = exit_code_of(status);
     if (status == LK_BUSY || status == LK_TIMEOUT)
         say_note("lock \"%s\" was not free in time", self->name);
@@ -224,8 +222,8 @@ static int not_taken(const run *self, const wishes *wanted, lk_status status) {
     return code == EXIT_CONFLICT ? wanted->conflict : code;
 }
 
-/* left_ms: of the lease. */
-static void tell_not_released(const run *self, int64_t left_ms) {
+/* left_ms: the rest of the lease. */
+static void report_unreleased(const run *self, int64_t left_ms) {
     char left[DURATION_SIZE];
     if (left_ms > 0)
         say_failure(
@@ -236,87 +234,90 @@ static void tell_not_released(const run *self, int64_t left_ms) {
                     run_reason(self, self->error));
 }
 
-/* The lock was the command's to the end, or it was not. */
-static int give_back(run *self, lk_mode mode, int code, int *by) {
-    if (self->leaves)
+/* Returns the exit code: that of the command, or EXIT_LOST if the lock was gone before its end. */
+static int release_lock(run *self, lk_mode mode, int code, int *ended_by) {
+    if (self->skips_cleanup)
         return code;
-    int64_t left_ms = lk_remaining_ms(self->lock), end_ms = moment_ms() + left_ms;
-    lk_status status = run_give_back(self, mode, by);
-    self->leaves = status == LK_LOST || status == LK_UNAVAILABLE;
-    bool ended_since = left_ms > 0 && moment_ms() >= end_ms; /* so the command had it to the end */
+    int64_t left_ms = lk_remaining_ms(self->lock), end_ms = monotonic_ms() + left_ms;
+    lk_status status = run_release(self, mode, ended_by);
+    self->skips_cleanup = status == LK_LOST || status == LK_UNAVAILABLE;
+    /* The lease ended during the release: the command itself ran under the lock to its end. */
+    bool ended_since = left_ms > 0 && monotonic_ms() >= end_ms;
     if (status == LK_OK || code == EXIT_LOST)
         return code;
     if (status != LK_LOST || ended_since)
-        tell_not_released(self, end_ms - moment_ms());
+        report_unreleased(self, end_ms - monotonic_ms());
     else if (self->on_lost != ON_LOST_IGNORE)
         return say_failure(EXIT_LOST,
-                           "lock \"%s\" was lost while the command ran; it may have worked "
-                           "beside another",
+                           "lock \"%s\" was lost while the command ran; another holder may have "
+                           "run at the same time",
                            self->name);
     return code;
 }
 
 /*
- * Leaves the lock as it was found: abandoned. Only the release of a write in good order clears the
- * mark of the writer that died, so a read is released, and a write is taken away by force (SPEC 6.1,
- * 6.3). Force takes all holds of an owner. An owner that was given may have others: then the lease
- * runs out by itself, and leaves the mark.
+ * Leaves the lock abandoned, as it was. A normal release of a write would clear the mark of the dead
+ * writer. So a read is released normally, and a write is released by force (SPEC 6.1, 6.3). Force
+ * releases all holds of an owner. With --owner, others may hold for the same owner: then the hold is
+ * left to expire, which keeps the mark too.
  */
-static int refuse_abandoned(run *self, const wishes *wanted, int *by) {
+static int refuse_abandoned(run *self, const settings *wanted, int *ended_by) {
     lk_status status = LK_UNAVAILABLE;
     if (wanted->mode == LK_READ)
-        status = run_give_back(self, LK_READ, by);
+        status = run_release(self, LK_READ, ended_by);
     else if (!wanted->lock.owner)
         status = lk_force_release(self->client, self->name, lk_owner(self->lock));
-    self->leaves = status != LK_OK;
+    self->skips_cleanup = status != LK_OK;
     return say_failure(EXIT_ABANDONED,
-                       "lock \"%s\": its last writer did not release it, and what it left may be "
+                       "lock \"%s\": its last writer did not release it and may have left its work "
                        "half-done; the command was not run",
                        self->name);
 }
 
-/* A server that is away would keep lk_close() waiting. */
+/* lk_close() would block if the server is away. */
 static void close_all(run *self) {
-    self->leaves = self->leaves || !run_line_free(self->line);
-    if (self->leaves)
+    self->skips_cleanup = self->skips_cleanup || !run_line_free(self->line);
+    if (self->skips_cleanup)
         return;
     lk_lock_free(self->lock);
     lk_close(self->client);
 }
 
-static int run_with_lock(run *self, const wishes *wanted, int *by) {
+static int run_with_lock(run *self, const settings *wanted, int *ended_by) {
     self->abandoned = lk_abandoned(self->lock);
     if (self->abandoned && wanted->fails_if_abandoned)
-        return refuse_abandoned(self, wanted, by);
+        return refuse_abandoned(self, wanted, ended_by);
     if (self->abandoned)
-        say_note("lock \"%s\": its last writer did not release it; what it left may be half-done",
-                 self->name);
-    return give_back(self, wanted->mode, run_child(self), by);
+        say_note(
+            "lock \"%s\": its last writer did not release it and may have left its work half-done",
+            self->name);
+    return release_lock(self, wanted->mode, run_child(self), ended_by);
 }
 
-/* What is left of -w when the server has been reached. */
-static int64_t wait_left_ms(const wishes *wanted) {
+/* The rest of -w, once the server has been reached. */
+static int64_t wait_left_ms(const settings *wanted) {
     if (wanted->does_not_wait || wanted->wait_ms < 0)
         return wanted->does_not_wait ? 0 : FOR_EVER;
-    int64_t left_ms = wanted->began_ms + wanted->wait_ms - moment_ms();
+    int64_t left_ms = wanted->began_ms + wanted->wait_ms - monotonic_ms();
     return left_ms > 0 ? left_ms : 0;
 }
 
-static int run_under_lock(run *self, const wishes *wanted) {
-    int by = 0, code = 0;
-    lk_status status = run_take(self, wanted->mode, wait_left_ms(wanted), &by);
-    if (!by)
-        code = status == LK_OK ? run_with_lock(self, wanted, &by) : not_taken(self, wanted, status);
+static int run_under_lock(run *self, const settings *wanted) {
+    int ended_by = 0, code = 0;
+    lk_status status = run_acquire(self, wanted->mode, wait_left_ms(wanted), &ended_by);
+    if (!ended_by)
+        code = status == LK_OK ? run_with_lock(self, wanted, &ended_by)
+                               : report_not_acquired(self, wanted, status);
     close_all(self);
-    if (by || self->interrupted)
-        code = run_die_of(by ? by : self->interrupted); /* process 1 lives on */
-    if (self->leaves)
-        _exit(code); /* the threads of the client are still at work */
+    if (ended_by || self->interrupted)
+        code = run_die_by_signal(ended_by ? ended_by : self->interrupted);
+    if (self->skips_cleanup)
+        _exit(code); /* threads of the client still run */
     return code;
 }
 
-/* A lock that no other machine and no other user sees is no failure, and must be no surprise. */
-static void warn_if_nobody_chose(const run *self, const common *wanted) {
+/* A lock that no other machine and no other user sees is not a failure, but must not surprise. */
+static void warn_if_no_server_chosen(const run *self, const common *wanted) {
     lk_defaults *found = NULL;
     if (!wanted->url && lk_defaults_read(&found) == LK_OK && !*found->url_from)
         say_failure(0,
@@ -328,34 +329,34 @@ static void warn_if_nobody_chose(const run *self, const common *wanted) {
 }
 
 /*
- * Without a word about waiting, a server that is away from the start is a wrong address, and nobody
- * would see that while we wait for ever.
+ * Without -w and --server-timeout there is no retry: the address may be wrong, and an endless wait
+ * would hide that.
  */
-static int open_client(wishes *wanted, run *self) {
+static int open_client(settings *wanted, run *self) {
     run_opening opening = {.began_ms = wanted->began_ms};
     int64_t wait_ms = wanted->does_not_wait ? 0 : wanted->wait_ms;
     int64_t away_ms = wanted->server_timeout_ms;
     if (away_ms == NOT_GIVEN || (wait_ms != FOR_EVER && wait_ms < away_ms))
         away_ms = wait_ms;
     opening.until_ms = away_ms < 0 ? 0 : opening.began_ms + away_ms;
-    wanted->common.retry = run_opening_goes_on;
+    wanted->common.retry = run_opening_should_retry;
     wanted->common.retry_arg = &opening;
     int code = common_open(&wanted->common, &self->client);
     run_line_clear();
     return code;
 }
 
-static int make_lock(wishes *wanted, run *self) {
-    int code = run_block_signals(self); /* not before: a connect that hangs can be ended as usual */
+static int make_lock(settings *wanted, run *self) {
+    int code = run_block_signals(self); /* only now: Ctrl-C must end a connect that hangs */
     self->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (code == 0 && self->lost_fd < 0)
-        code = say_failure(EXIT_BROKEN, "no descriptors are left");
+        code = say_failure(EXIT_BROKEN, "no file descriptors left");
     if (code != 0)
         return code;
     self->on_lost = wanted->on_lost;
     self->lease_ms = wanted->lock.lease_ms ? wanted->lock.lease_ms : 30000;
     self->server_timeout_ms = wanted->server_timeout_ms;
-    wanted->lock.on_lost = note_loss;
+    wanted->lock.on_lost = on_lock_lost;
     wanted->lock.on_lost_arg = &self->lost_fd;
     lk_status status = lk_lock_new(self->client, self->name, &wanted->lock, &self->lock);
     return status == LK_OK ? 0 : say_status(status);
@@ -363,14 +364,14 @@ static int make_lock(wishes *wanted, run *self) {
 
 static int begin(int count, char **words) {
     run self = {.signal_fd = -1, .lost_fd = -1};
-    wishes wanted = {.mode = LK_WRITE,
-                     .began_ms = moment_ms(),
-                     .wait_ms = FOR_EVER,
-                     .server_timeout_ms = NOT_GIVEN,
-                     .conflict = EXIT_CONFLICT};
+    settings wanted = {.mode = LK_WRITE,
+                       .began_ms = monotonic_ms(),
+                       .wait_ms = FOR_EVER,
+                       .server_timeout_ms = NOT_GIVEN,
+                       .conflict = EXIT_CONFLICT};
     char *shell[4];
     int rest;
-    int code = options_parse(options, true, count, words, taken, &wanted, &rest);
+    int code = options_parse(options, true, count, words, take_option, &wanted, &rest);
     if (code == 0)
         code = read_words(&wanted, words + rest, &self, shell);
     if (code == 0 && !wanted.common.app)
@@ -385,7 +386,7 @@ static int begin(int count, char **words) {
         lk_close(self.client);
         return code;
     }
-    warn_if_nobody_chose(&self, &wanted.common);
+    warn_if_no_server_chosen(&self, &wanted.common);
     return run_under_lock(&self, &wanted);
 }
 
@@ -394,18 +395,25 @@ const command run_command = {
     .arguments = "NAME [--] COMMAND [ARG…]",
     .summary = "run a command under a lock, as flock(1) does, across machines",
     .text =
-        "Takes the lock NAME, runs the command, and gives the lock back when it has ended. Options\n"
-        "go before NAME; -c TEXT may follow it, and -- before the command. Ends with the command's\n"
-        "status, with 128 and the signal's number if one killed it, with 1 (or -E) if others had\n"
-        "the lock, 79 if it was lost, 80 if --on-abandoned fail kept the command from running, 69\n"
-        "if the server cannot be reached, 77 if it denies access, 78 if the configuration is wrong,\n"
-        "126 or 127 if the command cannot be run. The command has LATCHKEY_NAME, LATCHKEY_FENCE and\n"
-        "LATCHKEY_OWNER in its environment, and LATCHKEY_ABANDONED=1 if the last writer did not\n"
-        "release the lock. A server that is away while run waits is waited for, as long as -w and\n"
-        "--server-timeout permit; one that is away from the start, only if one of them is given.",
-    .examples = "  latchkey run -n nightly /usr/local/bin/report   # one run at a time, anywhere\n"
+        "Acquires the lock NAME, runs the command, and releases the lock when the command ends.\n"
+        "Options go before NAME. -c TEXT may follow it, and -- may come before the command.\n"
+        "\n"
+        "The exit code is that of the command, or 128 plus the number of the signal that killed\n"
+        "it. Otherwise: 1 (or -E) if others hold the lock, 79 if the lock was lost, 80 if\n"
+        "--on-abandoned fail refused to run the command, 69 if the server cannot be reached, 77\n"
+        "if it denies access, 78 if the configuration is wrong, 126 or 127 if the command cannot\n"
+        "be run.\n"
+        "\n"
+        "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment. It\n"
+        "has LATCHKEY_ABANDONED=1 if the last writer did not release the lock.\n"
+        "\n"
+        "If the server goes away during the wait, run waits for it within -w and\n"
+        "--server-timeout. If the server is away from the start, run waits only if one of these\n"
+        "options is given.",
+    .examples = "  latchkey run -n nightly /usr/local/bin/report   # only one run at a time, on "
+                "all machines\n"
                 "  latchkey run -s -w 30 db:main pg_dump shop      # beside other readers\n"
-                "  latchkey run deploy:web -c 'git pull && make'   # with the shell\n",
+                "  latchkey run deploy:web -c 'git pull && make'   # in the shell\n",
     .options = options,
     .wraps = true,
     .run = begin,

@@ -1,4 +1,4 @@
-/* See run_guard.h. The guard is a fork of a program with threads: it makes system calls only. */
+/* See run_guard.h. The guard is a fork of a program with threads, so it only makes system calls. */
 #include "run_guard.h"
 
 #include "run_tree.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the guard hears: `run`, the exec of the command, the end of children, its timer. */
+/* What the guard waits for: orders from `run`, the exec of the command, the end of children, a timer. */
 enum { RUN, EXEC, CHILDREN, TIMER, SOURCES };
 
 enum { HIGHEST_PRIORITY = -20 };
@@ -32,12 +32,12 @@ typedef struct {
 } order;
 
 /*
- *   WORKS ──end_kindly()──> ENDING ──end_by_force()──> ENDED
- *     │                        │                         ^
- *     └────────────────────────┴── the command ends ─────┘
+ *   WORKS ──terminate()──> ENDING ──kill_all()──> ENDED
+ *     │                       │                     ^
+ *     └───────────────────────┴── the command ends ─┘
  *
- * The guard reports ENDED to `run`. In WORKS the command has ended when its first process has, and
- * other processes that it started go on. In ENDING the command has ended when all of them have.
+ * The guard reports ENDED to `run`. In WORKS, the command has ended when its first process has; other
+ * processes that it started go on. In ENDING, the command has ended when all of them have.
  */
 typedef enum { WORKS, ENDING, ENDED } state;
 
@@ -66,7 +66,7 @@ static int64_t earlier(int64_t a_ms, int64_t b_ms) {
 
 static void report(const guard *self, run_guard_word word, int value) {
     run_guard_report said = {word, value};
-    /* `run` may be stopped; only the last word is worth waiting for. */
+    /* `run` may be stopped, and the socket full. Only the last report is worth blocking for. */
     int flags = MSG_NOSIGNAL | (word == GUARD_ENDED ? 0 : MSG_DONTWAIT);
     while (send(self->sources[RUN].fd, &said, sizeof said, flags) < 0 && errno == EINTR) {}
 }
@@ -93,9 +93,9 @@ static void reap(guard *self) {
     }
 }
 
-static void end_by_force(guard *self) {
+static void kill_all(guard *self) {
     if (!self->command_ended)
-        kill(self->tree.command, SIGKILL); /* also where there is no /proc */
+        kill(self->tree.command, SIGKILL); /* works without /proc too */
     run_tree_end(&self->tree);
     while (!self->command_ended) {
         reap(self);
@@ -105,24 +105,24 @@ static void end_by_force(guard *self) {
     ended(self);
 }
 
-/* With SIGTERM, where the plan allows it and time is left. */
-static void end_kindly(guard *self, int64_t kill_at_ms) {
+/* Begins the end of the command: with SIGTERM, or with SIGKILL if the plan says so. */
+static void terminate(guard *self, int64_t kill_at_ms) {
     self->state = ENDING;
     self->kill_at_ms = kill_at_ms;
     run_tree_note_daemons(&self->tree);
     report(self, GUARD_ENDING, 0);
     if (self->plan->kills_at_once) {
-        end_by_force(self);
+        kill_all(self);
         return;
     }
     run_tree_signal(&self->tree, SIGTERM);
-    run_tree_signal(&self->tree, SIGCONT); /* a stopped process could not end */
+    run_tree_signal(&self->tree, SIGCONT); /* a stopped process cannot react to SIGTERM */
 }
 
 static void lost(guard *self) {
-    int64_t kill_at_ms = run_guard_clock_ms() + self->plan->late_ms;
+    int64_t kill_at_ms = run_guard_clock_ms() + self->plan->lost_grace_ms;
     if (self->state == WORKS)
-        end_kindly(self, kill_at_ms);
+        terminate(self, kill_at_ms);
     else if (self->state == ENDING)
         self->kill_at_ms = earlier(self->kill_at_ms, kill_at_ms);
 }
@@ -137,17 +137,17 @@ static int64_t due_ms(const guard *self) {
     return end_ms - (self->plan->kills_at_once ? self->plan->margin_ms : self->plan->grace_ms);
 }
 
-static void act_in_time(guard *self) {
+static void act_if_due(guard *self) {
     int64_t now_ms = run_guard_clock_ms();
     if (self->state == WORKS && now_ms >= due_ms(self))
-        end_kindly(self, atomic_load(self->lease_end_ms) - self->plan->margin_ms);
+        terminate(self, atomic_load(self->lease_end_ms) - self->plan->margin_ms);
     if (self->state == ENDING && now_ms >= due_ms(self))
-        end_by_force(self);
+        kill_all(self);
 }
 
-/* ------------------------------------------------------------------------------ the rounds */
+/* ------------------------------------------------------------------------------ the loop */
 
-static void obey(guard *self, const order *given) {
+static void follow_order(guard *self, const order *given) {
     bool stops = given->number == SIGTSTP || given->number == SIGSTOP;
     switch (given->word) {
     case ORDER_LOST:
@@ -162,41 +162,41 @@ static void obey(guard *self, const order *given) {
     }
 }
 
-/* `run` has been killed if its end of the socket is closed. */
-static void hear_run(guard *self) {
+/* A closed socket means that `run` was killed. */
+static void read_orders(guard *self) {
     order given;
     ssize_t length;
     while ((length = recv(self->sources[RUN].fd, &given, sizeof given, MSG_DONTWAIT)) ==
            (ssize_t)sizeof given)
-        obey(self, &given);
+        follow_order(self, &given);
     if (length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR)) {
         run_tree_end(&self->tree);
         _exit(0);
     }
 }
 
-/* An exec closes the child's end of the pipe. If exec fails, the child writes why. */
-static void hear_exec(guard *self) {
+/* A successful exec closes the pipe of the child. If exec fails, the child writes errno first. */
+static void read_exec_result(guard *self) {
     int why;
     bool failed = read(self->sources[EXEC].fd, &why, sizeof why) == (ssize_t)sizeof why;
     report(self, failed ? GUARD_CANNOT_BEGIN : GUARD_BEGUN, failed ? why : (int)self->tree.command);
     close(self->sources[EXEC].fd);
-    self->sources[EXEC].fd = -1; /* poll passes over it */
+    self->sources[EXEC].fd = -1; /* poll() skips it */
     self->sources[EXEC].revents = 0;
 }
 
-static void hear_children(guard *self) {
+static void reap_children(guard *self) {
     struct signalfd_siginfo signal;
     while (read(self->sources[CHILDREN].fd, &signal, sizeof signal) > 0) {}
     reap(self);
     if (self->state == WORKS && self->command_ended)
         ended(self);
-    /* The guard adopts orphans: without a child, nothing of the command is left. */
+    /* The guard adopts orphans. So if it has no child, no process of the command is left. */
     else if (self->state == ENDING && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
         ended(self);
 }
 
-/* CLOCK_BOOTTIME, for the time in which the machine sleeps counts too. */
+/* The timer uses CLOCK_BOOTTIME: a lease also runs while the machine sleeps. */
 static void set_timer(const guard *self, int64_t at_ms) {
     struct itimerspec when = {0};
     if (at_ms != never_ms) {
@@ -206,25 +206,25 @@ static void set_timer(const guard *self, int64_t at_ms) {
     timerfd_settime(self->sources[TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static _Noreturn void watch(guard *self) {
+static _Noreturn void guard_loop(guard *self) {
     for (;;) {
         set_timer(self, due_ms(self));
         poll(self->sources, SOURCES, -1);
-        act_in_time(self);
+        act_if_due(self);
         if (self->sources[EXEC].revents)
-            hear_exec(self);
-        hear_children(self);
-        hear_run(self);
+            read_exec_result(self);
+        reap_children(self);
+        read_orders(self);
     }
 }
 
-/* ------------------------------------------------------------------------------ the beginning */
+/* ------------------------------------------------------------------------------ the start */
 
 static _Noreturn void become_command(const run_guard_plan *plan, pid_t parent, int failure) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1); /* the guard was killed before the prctl() */
-    plan->become(plan->arg);
+    plan->exec_command(plan->arg);
     int why = errno;
     if (write(failure, &why, sizeof why) < 0)
         _exit(1);
@@ -238,7 +238,7 @@ static bool is_source(const guard *self, int fd) {
     return false;
 }
 
-/* The guard keeps no descriptor of `run` open: otherwise a pipe would not end with the command. */
+/* A pipe must end with the command, so the guard keeps no descriptor of `run` open. */
 static void close_others(const guard *self) {
     int last = 0;
     for (size_t i = 0; i < SOURCES; i++)
@@ -251,8 +251,8 @@ static void close_others(const guard *self) {
             close(fd);
 }
 
-/* The guard must act in time on a busy machine. Without the right to a priority it has none. */
-static void come_first(void) {
+/* The guard must act in time on a busy machine. Without the right to do so, this has no effect. */
+static void raise_priority(void) {
     struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
     if (sched_setscheduler(0, SCHED_RR, &least) != 0)
         setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
@@ -270,7 +270,7 @@ static bool open_sources(guard *self, int failure) {
     return signals >= 0 && timer >= 0;
 }
 
-/* In the guard. False with errno: there is no command. */
+/* Runs in the guard. False with errno: the command was not started. */
 static bool begin(guard *self) {
     int failure[2];
     sigset_t all;
@@ -286,18 +286,18 @@ static bool begin(guard *self) {
         become_command(self->plan, self->tree.root, failure[1]);
     if (self->tree.command < 0)
         return false;
-    setsid(); /* only now: the command stays in the session of `run` */
-    come_first();
+    setsid(); /* after the fork: the command stays in the session of `run` */
+    raise_priority();
     close_others(self);
     return true;
 }
 
-static _Noreturn void be_guard(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,
-                               int run_fd) {
+static _Noreturn void guard_main(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,
+                                 int run_fd) {
     guard self = {.plan = plan, .lease_end_ms = lease_end_ms};
     self.sources[RUN] = (struct pollfd){run_fd, POLLIN, 0};
     if (begin(&self))
-        watch(&self);
+        guard_loop(&self);
     report(&self, GUARD_CANNOT_BEGIN, errno);
     _exit(1);
 }
@@ -318,8 +318,8 @@ bool run_guard_start(run_guard *self, const run_guard_plan *plan, int64_t since_
         return false;
     self->pid = fork();
     if (self->pid == 0) {
-        close(ends[0]); /* or the end of `run` would not be heard */
-        be_guard(plan, self->lease_end_ms, ends[1]);
+        close(ends[0]); /* otherwise the guard would not notice the end of `run` */
+        guard_main(plan, self->lease_end_ms, ends[1]);
     }
     close(ends[1]);
     self->fd = ends[0];
@@ -330,20 +330,20 @@ void run_guard_renew(const run_guard *self, int64_t since_ms, int64_t left_ms) {
     atomic_store(self->lease_end_ms, left_ms < 0 ? never_ms : since_ms + left_ms);
 }
 
-static void tell(const run_guard *self, order given) {
+static void send_order(const run_guard *self, order given) {
     if (send(self->fd, &given, sizeof given, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return; /* it is gone, which run_guard_hear() tells, or stopped by hand */
+        return; /* the guard has ended (see GUARD_GONE), or somebody stopped it */
 }
 
-void run_guard_lost(const run_guard *self) {
-    tell(self, (order){ORDER_LOST, 0});
+void run_guard_report_loss(const run_guard *self) {
+    send_order(self, (order){ORDER_LOST, 0});
 }
 
-void run_guard_pass_on(const run_guard *self, int number) {
-    tell(self, (order){ORDER_SIGNAL, number});
+void run_guard_forward_signal(const run_guard *self, int number) {
+    send_order(self, (order){ORDER_SIGNAL, number});
 }
 
-bool run_guard_hear(const run_guard *self, run_guard_report *out) {
+bool run_guard_read_report(const run_guard *self, run_guard_report *out) {
     ssize_t length = recv(self->fd, out, sizeof *out, MSG_DONTWAIT);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -354,7 +354,7 @@ bool run_guard_hear(const run_guard *self, run_guard_report *out) {
 
 void run_guard_end(run_guard *self) {
     if (self->fd >= 0) {
-        tell(self, (order){ORDER_LEAVE, 0});
+        send_order(self, (order){ORDER_LEAVE, 0});
         close(self->fd);
     }
     if (self->pid > 0)

@@ -1,9 +1,8 @@
 /*
- * The line that tells a terminal on stderr, and only there, how the wait goes. On a thread of its own:
- * a server that does not answer must not keep signals waiting.
+ * The status line on a terminal: who holds the lock, and our place in the queue. It has a thread of its
+ * own, because a server that does not answer must not delay signals.
  */
 #include "duration.h"
-#include "moment.h"
 #include "run.h"
 #include "table.h"
 
@@ -22,11 +21,11 @@ struct run_line {
     const run *self;
     int64_t began_ms;
     pthread_t thread;
-    pthread_mutex_t mutex; /* of the terminal, and of these */
+    pthread_mutex_t mutex; /* protects the terminal and the fields below */
     bool shown, ends;
-    int64_t asked_ms;    /* when the answer that is waited for was asked for, or 0 */
-    bool is_away;        /* the server, when it was asked last */
-    char why[TEXT_SIZE]; /* it is away, in parentheses behind a space; or "" */
+    int64_t asked_ms;    /* the start of the request in flight, or 0 */
+    bool is_away;        /* the last request failed: the server is away */
+    char why[TEXT_SIZE]; /* the reason: " (…)", or "" */
     pthread_cond_t ending;
 };
 
@@ -37,7 +36,7 @@ static size_t place_of(const lk_info *info, const char *owner) {
     return 0;
 }
 
-static void describe_holder(const lk_info *info, char *text, size_t size) {
+static void describe_holders(const lk_info *info, char *text, size_t size) {
     char age[DURATION_SIZE];
     if (!info->holder_count) {
         snprintf(text, size, "nobody holds it");
@@ -50,36 +49,37 @@ static void describe_holder(const lk_info *info, char *text, size_t size) {
         snprintf(text + length, size - (size_t)length, " and %zu more", info->holder_total - 1);
 }
 
-/* A line that wraps cannot be taken back. */
+/* Cuts the line to the width of the terminal: a line that wraps cannot be removed. */
 static void fit(char *line) {
     struct winsize size = {0};
     size_t room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
     for (; *line; line++) {
-        bool goes_on = ((unsigned char)*line & 0xC0) == 0x80; /* UTF-8 */
-        if (!goes_on && --room == 0)
+        bool continues =
+            ((unsigned char)*line & 0xC0) == 0x80; /* a byte inside a UTF-8 character */
+        if (!continues && --room == 0)
             break;
     }
     *line = '\0';
 }
 
-/* Not from behind, and not to a terminal that is held with Ctrl-S. */
+/* False in the background, and while Ctrl-S has stopped the terminal. */
 static bool may_show(void) {
     pid_t front = tcgetpgrp(STDERR_FILENO);
-    return (front < 0 || front == getpgrp()) && run_may_write();
+    return (front < 0 || front == getpgrp()) && run_can_write_stderr();
 }
 
 static void put(char *text) {
-    text_tame(text);
+    text_sanitize(text);
     fit(text);
     dprintf(STDERR_FILENO, "\r\033[K%s", text);
 }
 
 static void show(run_line *line, const lk_info *info) {
     char holder[300], waited[DURATION_SIZE], text[TEXT_SIZE];
-    describe_holder(info, holder, sizeof holder);
+    describe_holders(info, holder, sizeof holder);
     snprintf(text, sizeof text, "waiting for %s: %s; place %zu of %zu, waited %s", line->self->name,
              holder, place_of(info, lk_owner(line->self->lock)), info->waiter_total,
-             duration_write(moment_ms() - line->began_ms, waited));
+             duration_write(monotonic_ms() - line->began_ms, waited));
     put(text);
     line->shown = true;
 }
@@ -87,13 +87,13 @@ static void show(run_line *line, const lk_info *info) {
 static void show_outage(run_line *line) {
     char waited[DURATION_SIZE], text[2 * TEXT_SIZE];
     snprintf(text, sizeof text, "waiting for %s: the server does not answer; waited %s%s",
-             line->self->name, duration_write(moment_ms() - line->began_ms, waited), line->why);
+             line->self->name, duration_write(monotonic_ms() - line->began_ms, waited), line->why);
     put(text);
     line->shown = true;
 }
 
-/* With the mutex held. False: it is to end. */
-static bool rest(run_line *line, int64_t ms) {
+/* Called with the mutex held. False: the thread must end. */
+static bool pause_for(run_line *line, int64_t ms) {
     struct timespec until;
     int over = 0;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -105,9 +105,9 @@ static bool rest(run_line *line, int64_t ms) {
     return !line->ends;
 }
 
-/* With the mutex held; lets go of it. The status; and *info, or why there is none. */
+/* Called with the mutex held, and unlocks it meanwhile. Sets *info, or is_away and why. */
 static lk_status ask(run_line *line, lk_info **info) {
-    line->asked_ms = moment_ms();
+    line->asked_ms = monotonic_ms();
     pthread_mutex_unlock(&line->mutex);
     lk_status status = lk_inspect(line->self->client, line->self->name, info);
     pthread_mutex_lock(&line->mutex);
@@ -119,10 +119,10 @@ static lk_status ask(run_line *line, lk_info **info) {
     return status;
 }
 
-static void *tell(void *arg) {
+static void *update_line(void *arg) {
     run_line *line = arg;
     pthread_mutex_lock(&line->mutex);
-    for (int64_t ms = FIRST_MS; rest(line, ms); ms = EVERY_MS) {
+    for (int64_t ms = FIRST_MS; pause_for(line, ms); ms = EVERY_MS) {
         lk_info *info = NULL;
         lk_status status = ask(line, &info);
         if (!line->ends && may_show()) {
@@ -139,7 +139,7 @@ static void *tell(void *arg) {
 
 void run_line_tick(run_line *line) {
     pthread_mutex_lock(&line->mutex);
-    bool is_silent = line->asked_ms && moment_ms() - line->asked_ms >= SILENT_MS;
+    bool is_silent = line->asked_ms && monotonic_ms() - line->asked_ms >= SILENT_MS;
     if ((line->is_away || is_silent) && may_show())
         show_outage(line);
     pthread_mutex_unlock(&line->mutex);
@@ -150,10 +150,10 @@ run_line *run_line_start(const run *self) {
     if (!line)
         return NULL;
     line->self = self;
-    line->began_ms = moment_ms();
+    line->began_ms = monotonic_ms();
     pthread_mutex_init(&line->mutex, NULL);
     pthread_cond_init(&line->ending, NULL);
-    if (pthread_create(&line->thread, NULL, tell, line) == 0)
+    if (pthread_create(&line->thread, NULL, update_line, line) == 0)
         return line;
     free(line);
     return NULL;
@@ -184,7 +184,7 @@ bool run_line_free(run_line *line) {
     return true;
 }
 
-/* ------------------------------------------------------------------------------ without a line */
+/* ------------------------------------------------------------------------------ without a run_line */
 
 static bool is_put;
 

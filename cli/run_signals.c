@@ -1,4 +1,4 @@
-/* The signals of `run`: read where they can be acted on. */
+/* See run.h: signals are blocked, and read from a descriptor. */
 #include "exits.h"
 #include "run.h"
 #include "say.h"
@@ -6,25 +6,26 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Those that we were told to ignore stay ignored, as under nohup; the child inherits that. */
+/* A signal that was ignored at the start stays ignored, also in the child, as under nohup(1). */
 static bool is_ignored(int number) {
     struct sigaction now;
     return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* A write that fails is no reason to die: SIGPIPE and SIGXFSZ are blocked, and never read. */
+/* SIGPIPE and SIGXFSZ are blocked but never read: a failed write must not kill us. */
 int run_block_signals(run *self) {
     static const int read_here[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
                                     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
     sigset_t set;
-    self->on_child = signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to wait for */
+    self->on_child =
+        signal(SIGCHLD, SIG_DFL); /* if it were ignored, waitpid() would get no status */
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof read_here / sizeof *read_here; i++)
         if (!is_ignored(read_here[i]))
             sigaddset(&set, read_here[i]);
     self->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (self->signal_fd < 0)
-        return say_failure(EXIT_BROKEN, "no descriptors are left");
+        return say_failure(EXIT_BROKEN, "no file descriptors left");
     sigaddset(&set, SIGPIPE);
     sigaddset(&set, SIGXFSZ);
     sigprocmask(SIG_BLOCK, &set, &self->mask);
@@ -51,7 +52,7 @@ void run_stop(bool job) {
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-int run_die_of(int number) {
+int run_die_by_signal(int number) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, number);

@@ -17,25 +17,25 @@
 enum {
     ROWS_FIRST = 4096,
     STAT_MOST = 512,
-    EMPTY_LOOKS = 2, /* a process that forks and ends while we look can be missed once */
+    EMPTY_SCANS = 2, /* one scan can miss a process that forks and ends during the scan */
     PAUSE_LEAST_MS = 1,
     PAUSE_MOST_MS = 16
 };
 
 typedef struct {
     pid_t pid, parent, session;
-    long long started; /* with the pid, this names a process for ever */
+    long long started; /* pid and start time identify a process for good */
     char state;
     bool is_guard;
 } process;
 
-/* All processes of the machine, by pid, as of the last look. */
+/* All processes of the machine, sorted by pid, as of the last read_processes(). */
 static struct {
     process *rows;
     size_t count, room;
 } table;
 
-/* ------------------------------------------------------------------------------ looking */
+/* ------------------------------------------------------------------------------ reading /proc */
 
 static bool make_room(void) {
     if (table.count < table.room)
@@ -52,7 +52,7 @@ static bool make_room(void) {
     return true;
 }
 
-/* proc(5): "pid (name) state parent group session …"; a name may have anything in it. */
+/* proc(5): "pid (name) state parent group session …". The name may contain any character. */
 static bool parse_stat(const char *text, process *out) {
     enum { PARENT = 4, SESSION = 6, STARTED = 22 };
     const char *name = strchr(text, '('), *rest = strrchr(text, ')');
@@ -104,8 +104,8 @@ static void add_entries(const char *at, const char *end) {
     }
 }
 
-/* The kernel lists processes by pid. */
-static void look(void) {
+/* The kernel lists processes in the order of their pids. */
+static void read_processes(void) {
     static char entries[32768] __attribute__((aligned(16)));
     ssize_t length;
     table.count = 0;
@@ -141,7 +141,7 @@ typedef enum { ELSEWHERE, BELOW, BELOW_ANOTHER_GUARD, BELOW_A_DAEMON } position;
 static position position_of(const run_tree *tree, const process *one) {
     position found = BELOW;
     if (one->state == 'Z' || one->state == 'X')
-        return ELSEWHERE; /* it has ended */
+        return ELSEWHERE; /* it has ended already */
     for (size_t steps = 0; one && steps <= table.count; steps++) {
         if (is_daemon(tree, one->pid))
             found = BELOW_A_DAEMON;
@@ -157,8 +157,8 @@ static position position_of(const run_tree *tree, const process *one) {
 /* ------------------------------------------------------------------------------ signals */
 
 /*
- * By a descriptor, where the kernel has them (Linux 5.3): should the process have ended since the
- * look, its pid may be another's by now.
+ * If the process has ended since it was read, another process may have its pid now. A pidfd (Linux 5.3)
+ * makes sure that the signal goes to the right one.
  */
 static void send(const process *one, int number) {
 #if defined SYS_pidfd_open && defined SYS_pidfd_send_signal
@@ -180,7 +180,7 @@ void run_tree_note_daemons(run_tree *tree) {
     if (tree->knows_daemons)
         return;
     tree->knows_daemons = true;
-    look();
+    read_processes();
     for (size_t i = 0; i < table.count && tree->daemon_count < RUN_DAEMONS_MOST; i++) {
         const process *one = &table.rows[i];
         if (one->parent == tree->root && one->session != tree->session && !one->is_guard)
@@ -189,16 +189,16 @@ void run_tree_note_daemons(run_tree *tree) {
 }
 
 void run_tree_signal(const run_tree *tree, int number) {
-    look();
+    read_processes();
     for (size_t i = 0; i < table.count; i++)
         if (position_of(tree, &table.rows[i]) == BELOW)
             send(&table.rows[i], number);
 }
 
-/* Returns how many there were. */
+/* Returns the number of processes found. */
 static size_t kill_all(const run_tree *tree) {
     size_t count = 0;
-    look();
+    read_processes();
     for (size_t i = 0; i < table.count; i++) {
         position found = position_of(tree, &table.rows[i]);
         if (found != BELOW && found != BELOW_ANOTHER_GUARD)
@@ -212,7 +212,7 @@ static size_t kill_all(const run_tree *tree) {
 void run_tree_end(run_tree *tree) {
     int pause_ms = PAUSE_LEAST_MS;
     run_tree_note_daemons(tree);
-    for (int empty = 0; empty < EMPTY_LOOKS;) {
+    for (int empty = 0; empty < EMPTY_SCANS;) {
         if (kill_all(tree) == 0) {
             empty++;
             continue;

@@ -1,7 +1,6 @@
 /*
- * All processes below one of ours, found in /proc: the children, their children, and so on, in
- * whatever process group or session. Makes system calls only, so that a fork of a program with
- * threads can use it.
+ * All processes below one of ours, found in /proc: children, their children and so on, in any process
+ * group or session. Only makes system calls, so a fork of a program with threads can use it.
  */
 #ifndef CLI_RUN_TREE_H
 #define CLI_RUN_TREE_H
@@ -10,14 +9,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The name (see PR_SET_NAME) by which one guard knows another. */
+/* The process name of a guard (PR_SET_NAME). It lets one guard recognize another. */
 #define RUN_GUARD_NAME "latchkey-guard"
 
 enum { RUN_DAEMONS_MOST = 128 };
 
 typedef struct {
-    pid_t root;    /* this process, which adopts orphans (PR_SET_CHILD_SUBREAPER) */
-    pid_t command; /* 0: not known. Until its exec it has the name of the guard that forked it */
+    pid_t root;    /* this process, a subreaper (PR_SET_CHILD_SUBREAPER) */
+    pid_t command; /* 0: unknown. Before its exec it still has the name of the guard */
     pid_t session; /* of the command */
     pid_t daemons[RUN_DAEMONS_MOST];
     size_t daemon_count;
@@ -25,22 +24,22 @@ typedef struct {
 } run_tree;
 
 /*
- * Notes which processes have left the command for good: they have a session of their own, and
- * whoever started them has ended. run_tree_end() spares them. The first call counts: once signals
- * have been sent, an orphan need not be a daemon.
+ * Remembers the daemons: processes with a session of their own whose parent has ended. run_tree_end()
+ * spares them. Only the first call has an effect: after signals were sent, an orphan need not be a
+ * daemon.
  */
 void run_tree_note_daemons(run_tree *);
 
 /*
- * Sends a signal to all processes of the tree, but not to those below the guard of another `run`:
- * that `run` gets the signal and passes it on itself.
+ * Sends a signal to all processes of the tree, except to those below the guard of another `run`. That
+ * `run` gets the signal and passes it on itself.
  */
 void run_tree_signal(const run_tree *, int number);
 
-/* Kills all processes of the tree. Returns when they have ended. */
+/* Kills all processes of the tree, and returns when they have ended. */
 void run_tree_end(run_tree *);
 
-/* Whether the process is stopped, as by SIGSTOP. */
+/* Whether the process is stopped, for example by SIGSTOP. */
 bool run_tree_is_stopped(pid_t);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Taking the lock for `run`, and giving it back: without being blocked in the library, so that
- * signals are answered. The library reports a server that has been away for AWAY_MS; whether the
- * wait goes on then is decided here.
+ * The waits of `run`: for the server at the start, for the lock, and for its release. The thread does
+ * not block in the library, so that signals get a reaction. The library reports an outage after
+ * OUTAGE_MS; this file decides whether the wait goes on.
  */
-#include "moment.h"
+#include "duration.h"
 #include "run.h"
 #include "say.h"
 
@@ -16,36 +16,68 @@
 #include <unistd.h>
 
 enum {
-    CANCEL_MS = 1000, /* for the server to hear of our end; it finds out anyway */
-    TICK_MS = 1000,   /* how often the terminal is told that the server does not answer */
-    AWAY_MS = 5000,   /* command_timeout_ms of the client */
-    LATE_MS = 2000,   /* by how much more an attempt may last while the server is away */
-    AGAIN_MS = 200    /* from one attempt to the next, at least */
+    PAUSE_LEAST_MS = 50, /* between two attempts to connect */
+    PAUSE_MOST_MS = 1000,
+    CANCEL_MS = 1000,        /* for a cancel to reach the server; without it, our place expires */
+    TICK_MS = 1000,          /* how often the status line is updated in an outage */
+    OUTAGE_MS = 5000,        /* command_timeout_ms of the client */
+    ATTEMPT_SLACK_MS = 2000, /* in an outage, an attempt fails within OUTAGE_MS and this */
+    RETRY_MS = 200           /* the least time from one attempt to the next */
 };
 
 static const int64_t never_ms = INT64_MAX;
 
+/* ------------------------------------------------------------------------------ connecting */
+
+static void report_absent_server(const run_opening *self) {
+    char waited[DURATION_SIZE];
+    if (isatty(STDERR_FILENO))
+        run_line_put("waiting for the server, for %s: %s",
+                     duration_write(monotonic_ms() - self->began_ms, waited), lk_last_error());
+    else if (!self->pause_ms)
+        say_failure(0, "waiting for the server: %s", lk_last_error());
+}
+
+/* No signal is blocked yet, so each one ends the program as usual. */
+bool run_opening_should_retry(void *arg) {
+    run_opening *self = arg;
+    int64_t left_ms = self->until_ms - monotonic_ms();
+    if (left_ms <= 0) {
+        run_line_clear();
+        return false;
+    }
+    report_absent_server(self);
+    self->pause_ms = self->pause_ms ? 2 * self->pause_ms : PAUSE_LEAST_MS;
+    if (self->pause_ms > PAUSE_MOST_MS)
+        self->pause_ms = PAUSE_MOST_MS;
+    poll(NULL, 0, (int)(left_ms < self->pause_ms ? left_ms : self->pause_ms));
+    return true;
+}
+
+/* ------------------------------------------------------------------------------ async calls */
+
 typedef struct {
     int done_fd;
-    atomic_int status; /* written last, and read first */
+    atomic_int status; /* written after `error`, and read before it */
     char error[sizeof((run *)0)->error];
-} waiting;
+} pending_call;
 
 static void keep_error(run *self) {
     snprintf(self->error, sizeof self->error, "%s", lk_last_error());
 }
 
-static void finished(lk_lock *lock, lk_status status, void *arg) {
+static void on_call_done(lk_lock *lock, lk_status status, void *arg) {
     static const uint64_t one = 1;
-    waiting *wait = arg;
+    pending_call *call = arg;
     (void)lock;
-    snprintf(wait->error, sizeof wait->error, "%s", lk_last_error()); /* of the callbacks' thread */
-    atomic_store(&wait->status, (int)status);
-    if (write(wait->done_fd, &one, sizeof one) < 0)
-        return; /* never full */
+    snprintf(call->error, sizeof call->error, "%s",
+             lk_last_error()); /* valid only in this thread */
+    atomic_store(&call->status, (int)status);
+    if (write(call->done_fd, &one, sizeof one) < 0)
+        return; /* cannot fail: the counter is never full */
 }
 
-/* Returns the signal that ends the wait, or 0: there is no command yet that it could be meant for. */
+/* Returns the signal that ends the wait, or 0. There is no command yet to pass signals on to. */
 static int read_signals(const run *self) {
     int number;
     while ((number = run_next_signal(self)) != 0) {
@@ -58,17 +90,18 @@ static int read_signals(const run *self) {
 }
 
 /*
- * Calls `tick` each second, unless it is NULL. Returns false if the server did not answer soon after
- * a signal had come (*by).
+ * Waits for the end of the call. Calls `tick` every second, unless it is NULL. A signal cancels the
+ * call and is returned in *ended_by. Returns false if the server did not answer the cancel in time.
  */
-static bool await(const run *self, const waiting *wait, void (*tick)(const run *), int *by) {
-    struct pollfd polled[] = {{wait->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
-    int64_t until_ms = moment_ms() + CANCEL_MS;
+static bool await_call(const run *self, const pending_call *call, void (*tick)(const run *),
+                       int *ended_by) {
+    struct pollfd polled[] = {{call->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
+    int64_t until_ms = monotonic_ms() + CANCEL_MS;
     for (;;) {
-        int64_t left_ms = until_ms - moment_ms();
-        if (*by && left_ms <= 0)
+        int64_t left_ms = until_ms - monotonic_ms();
+        if (*ended_by && left_ms <= 0)
             return false;
-        int ready = poll(polled, 2, *by ? (int)left_ms : tick ? TICK_MS : -1);
+        int ready = poll(polled, 2, *ended_by ? (int)left_ms : tick ? TICK_MS : -1);
         if (ready < 0 && errno != EINTR)
             return false;
         if (ready == 0 && tick)
@@ -76,36 +109,36 @@ static bool await(const run *self, const waiting *wait, void (*tick)(const run *
         if (ready > 0 && polled[0].revents)
             return true;
         int number = read_signals(self);
-        if (number && !*by) {
-            *by = number;
+        if (number && !*ended_by) {
+            *ended_by = number;
             lk_cancel(self->lock);
-            until_ms = moment_ms() + CANCEL_MS;
+            until_ms = monotonic_ms() + CANCEL_MS;
         }
     }
 }
 
-/* What was handed over is ours for a second only, until it is claimed. */
+/* A lock that was handed over stays ours for only a second, unless we claim it by a renewal. */
 static lk_status claim(const run *self) {
     if (lk_remaining_ms(self->lock) > self->lease_ms / 2)
         return LK_OK;
     return lk_renew(self->lock, 0);
 }
 
-/* Only when it is finished: the callback may come after we have gone on. */
-static lk_status outcome(run *self, const waiting *wait) {
+/* Only after on_call_done() has signalled done_fd. */
+static lk_status call_result(run *self, const pending_call *call) {
     uint64_t times;
-    lk_status status = (lk_status)atomic_load(&wait->status);
-    memcpy(self->error, wait->error, sizeof self->error);
-    if (read(wait->done_fd, &times, sizeof times) < 0)
-        return LK_INTERNAL; /* it was readable */
+    lk_status status = (lk_status)atomic_load(&call->status);
+    memcpy(self->error, call->error, sizeof self->error);
+    if (read(call->done_fd, &times, sizeof times) < 0)
+        return LK_INTERNAL; /* cannot happen: done_fd was readable */
     return status;
 }
 
-static bool prepare(waiting *wait, run *self) {
-    wait->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wait->done_fd < 0)
-        snprintf(self->error, sizeof self->error, "no descriptors are left");
-    return wait->done_fd >= 0;
+static bool prepare(pending_call *call, run *self) {
+    call->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (call->done_fd < 0)
+        snprintf(self->error, sizeof self->error, "no file descriptors left");
+    return call->done_fd >= 0;
 }
 
 const char *run_reason(const run *self, const char *error) {
@@ -115,80 +148,81 @@ const char *run_reason(const run *self, const char *error) {
     return error + (has_it ? length : 0);
 }
 
-/* ------------------------------------------------------------------------------ giving back */
+/* ------------------------------------------------------------------------------ releasing */
 
-static void tell_release(const run *self) {
+static void show_release(const run *self) {
     run_line_put("releasing %s: the server does not answer", self->name);
 }
 
-lk_status run_give_back(run *self, lk_mode mode, int *by) {
-    static waiting wait; /* the answer, or its thread, may still be there when we have gone on */
-    if (!prepare(&wait, self))
+lk_status run_release(run *self, lk_mode mode, int *ended_by) {
+    static pending_call call; /* static: the callback may run after this function has returned */
+    if (!prepare(&call, self))
         return LK_NOMEM;
-    lk_status status = lk_release_async(self->lock, mode, finished, &wait);
+    lk_status status = lk_release_async(self->lock, mode, on_call_done, &call);
     if (status != LK_OK) {
         keep_error(self);
         return status;
     }
-    int number = *by;
-    bool answered = await(self, &wait, tell_release, &number);
+    int number = *ended_by;
+    bool answered = await_call(self, &call, show_release, &number);
     run_line_clear();
     if (answered)
-        return outcome(self, &wait);
-    *by = number;
-    snprintf(self->error, sizeof self->error, "the server was not waited for");
+        return call_result(self, &call);
+    *ended_by = number;
+    snprintf(self->error, sizeof self->error, "a signal ended the wait for the server");
     return LK_UNAVAILABLE;
 }
 
-/* ------------------------------------------------------------------------------ taking */
+/* ------------------------------------------------------------------------------ acquiring */
 
-/* How long the wait may go on. */
+/* How long the wait for the lock may last. */
 typedef struct {
     lk_mode mode;
-    int64_t until_ms;      /* as -w has it */
-    int64_t asked_ms;      /* when the last attempt began */
-    int64_t away_since_ms; /* the server; or never_ms */
-    bool is_cut;           /* the last attempt was to end before until_ms */
-    bool told;             /* that the server is away */
-} patience;
+    int64_t until_ms;      /* the end of -w */
+    int64_t asked_ms;      /* the start of the last attempt */
+    int64_t away_since_ms; /* the start of the outage; or never_ms */
+    bool is_shortened;     /* the last attempt had to end before until_ms */
+    bool reported;         /* the outage */
+} wait_limits;
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* When --server-timeout is over, if the server stays away. */
-static int64_t away_until_ms(const run *self, const patience *p) {
+/* The end of --server-timeout if the server stays away. */
+static int64_t away_until_ms(const run *self, const wait_limits *p) {
     bool is_bound = self->server_timeout_ms >= 0 && p->away_since_ms != never_ms;
     return is_bound ? p->away_since_ms + self->server_timeout_ms : never_ms;
 }
 
-/* For the next attempt. Below 0: without end. */
-static int64_t next_wait_ms(const run *self, patience *p) {
+/* The limit of the next attempt. Below 0: none. */
+static int64_t next_wait_ms(const run *self, wait_limits *p) {
     int64_t end_ms = least(p->until_ms, away_until_ms(self, p));
-    p->asked_ms = moment_ms();
-    p->is_cut = end_ms < p->until_ms;
+    p->asked_ms = monotonic_ms();
+    p->is_shortened = end_ms < p->until_ms;
     if (end_ms == never_ms)
         return -1;
     return end_ms > p->asked_ms ? end_ms - p->asked_ms : 0;
 }
 
-static void tell_wait(const run *self) {
+static void show_wait(const run *self) {
     run_line_tick(self->line);
 }
 
-static lk_status take_once(run *self, patience *p, waiting *wait, int *by) {
-    lk_status status = lk_acquire_async(self->lock, p->mode, next_wait_ms(self, p), finished, wait);
+static lk_status acquire_once(run *self, wait_limits *p, pending_call *call, int *ended_by) {
+    lk_status status =
+        lk_acquire_async(self->lock, p->mode, next_wait_ms(self, p), on_call_done, call);
     if (status != LK_OK) {
         keep_error(self);
         return status;
     }
-    bool answered = await(self, wait, self->line ? tell_wait : NULL, by);
+    bool answered = await_call(self, call, self->line ? show_wait : NULL, ended_by);
     if (answered)
-        status = outcome(self, wait);
-    if (*by) {
+        status = call_result(self, call);
+    if (*ended_by) {
         if (answered && status == LK_OK)
-            run_give_back(self, p->mode, by);
-        self->leaves = true; /* what is left to tell the server, it finds out by itself */
+            run_release(self, p->mode, ended_by);
+        self->skips_cleanup = true; /* whatever the server still holds for us expires */
         return LK_CANCELED;
     }
     if (status == LK_OK) {
@@ -199,73 +233,76 @@ static lk_status take_once(run *self, patience *p, waiting *wait, int *by) {
     return status;
 }
 
-/* A terminal has the line for it; in front of others it is said once, for the mail of cron(8). */
-static void tell_outage(const run *self, patience *p) {
-    if (!p->told && !self->line)
+/* A terminal has the status line. Otherwise one line is printed once, for example for cron(8) mail. */
+static void report_outage(const run *self, wait_limits *p) {
+    if (!p->reported && !self->line)
         say_failure(0, "still waiting for lock \"%s\", while the server does not answer (%s)",
                     self->name, run_reason(self, self->error));
-    p->told = true;
+    p->reported = true;
 }
 
-/* The server has been away for AWAY_MS. */
-static bool outlasts_outage(const run *self, patience *p) {
-    int64_t now_ms = moment_ms();
-    bool is_new = p->away_since_ms == never_ms || now_ms - p->asked_ms > AWAY_MS + LATE_MS;
-    if (is_new) /* a configuration may have a shorter command_timeout */
-        p->away_since_ms = p->asked_ms > now_ms - AWAY_MS ? p->asked_ms : now_ms - AWAY_MS;
+/* Called after LK_UNAVAILABLE. Returns whether to try again. */
+static bool waits_out_outage(const run *self, wait_limits *p) {
+    int64_t now_ms = monotonic_ms();
+    /* A longer attempt had an answer in between. */
+    bool is_new =
+        p->away_since_ms == never_ms || now_ms - p->asked_ms > OUTAGE_MS + ATTEMPT_SLACK_MS;
+    if (is_new) /* the later of the two: a configured command_timeout may be shorter */
+        p->away_since_ms = p->asked_ms > now_ms - OUTAGE_MS ? p->asked_ms : now_ms - OUTAGE_MS;
     if (now_ms >= p->until_ms || now_ms >= away_until_ms(self, p))
         return false;
-    tell_outage(self, p);
+    report_outage(self, p);
     return true;
 }
 
-static bool goes_on(run *self, patience *p, lk_status status) {
+static bool should_retry(run *self, wait_limits *p, lk_status status) {
     switch (status) {
-    case LK_LOST: /* handed over, and not claimed in time: nothing has begun */
+    case LK_LOST: /* handed over but not claimed in time; the command has not started */
         say_note("lock \"%s\" could not be claimed in time; queueing again", self->name);
         p->away_since_ms = never_ms;
         break;
     case LK_BUSY:
-    case LK_TIMEOUT: /* so the server has answered */
-        if (!p->is_cut)
+    case LK_TIMEOUT: /* the server has answered, so the outage is over */
+        if (!p->is_shortened)
             return false;
         p->away_since_ms = never_ms;
         break;
     case LK_UNAVAILABLE:
-        if (!outlasts_outage(self, p))
+        if (!waits_out_outage(self, p))
             return false;
         break;
     default:
         return false;
     }
-    if (lk_fence(self->lock)) /* the claim failed, so there is a hold to give back */
+    if (lk_fence(self->lock)) /* the claim failed, but we hold the lock */
         lk_release_async(self->lock, p->mode, NULL, NULL);
     return true;
 }
 
-/* Returns false if a signal came (*by). */
-static bool rest(run *self, const patience *p, int *by) {
+/* Returns false if a signal came, which is then in *ended_by. */
+static bool pause_before_retry(run *self, const wait_limits *p, int *ended_by) {
     struct pollfd polled = {self->signal_fd, POLLIN, 0};
-    int64_t ms = p->asked_ms + AGAIN_MS - moment_ms();
+    int64_t ms = p->asked_ms + RETRY_MS - monotonic_ms();
     if (ms > 0)
         poll(&polled, 1, (int)ms);
-    *by = read_signals(self);
-    self->leaves = *by != 0;
-    return *by == 0;
+    *ended_by = read_signals(self);
+    self->skips_cleanup = *ended_by != 0;
+    return *ended_by == 0;
 }
 
-lk_status run_take(run *self, lk_mode mode, int64_t wait_ms, int *by) {
-    static waiting wait; /* as above */
-    patience p = {.mode = mode,
-                  .until_ms = wait_ms < 0 ? never_ms : moment_ms() + wait_ms,
-                  .away_since_ms = never_ms};
-    if (!prepare(&wait, self))
+lk_status run_acquire(run *self, lk_mode mode, int64_t wait_ms, int *ended_by) {
+    static pending_call call; /* static, as in run_release() */
+    wait_limits p = {.mode = mode,
+                     .until_ms = wait_ms < 0 ? never_ms : monotonic_ms() + wait_ms,
+                     .away_since_ms = never_ms};
+    if (!prepare(&call, self))
         return LK_NOMEM;
     self->line = run_line_start(self);
     lk_status status;
     do {
-        status = take_once(self, &p, &wait, by);
-    } while (!*by && goes_on(self, &p, status) && rest(self, &p, by));
+        status = acquire_once(self, &p, &call, ended_by);
+    } while (!*ended_by && should_retry(self, &p, status) &&
+             pause_before_retry(self, &p, ended_by));
     run_line_end(self->line);
-    return *by ? LK_CANCELED : status;
+    return *ended_by ? LK_CANCELED : status;
 }

@@ -2,31 +2,43 @@
 #include "say.h"
 
 #include "exits.h"
-#include "secret.h"
 #include "sentence.h"
 #include "table.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { LINE_SIZE = 1200 };
 
-static const char *who;
+static const char *subcommand;
 static bool verbose;
 
-void say_as(const char *subcommand) {
-    who = subcommand;
+void say_set_subcommand(const char *name) {
+    subcommand = name;
 }
 
-/* In one write, so that lines of several processes do not run into each other. */
+/* Covers all from the first colon to the last @, since a URL may contain mistakes. */
+void cover_passwords(char *text, const char *ends) {
+    for (char *at = strstr(text, "://"); at; at = strstr(at + 3, "://")) {
+        size_t length = strcspn(at + 3, ends);
+        char *host = memrchr(at + 3, '@', length);
+        char *colon = host ? memchr(at + 3, ':', (size_t)(host - at - 3)) : NULL;
+        if (colon)
+            memset(colon + 1, 'x', (size_t)(host - colon - 1));
+    }
+}
+
+/* One write() for the line, so that lines of several processes do not mix. */
 static void put_line(const char *format, va_list arguments, const char *tail) {
     char line[LINE_SIZE];
-    int length = snprintf(line, sizeof line, who ? "latchkey %s: " : "latchkey: ", who);
+    int length =
+        snprintf(line, sizeof line, subcommand ? "latchkey %s: " : "latchkey: ", subcommand);
     int more = vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     length += more;
-    text_tame(line);         /* a name may have a line's end in it */
-    secret_cover(line, " "); /* a URL may stand where none belongs */
+    text_sanitize(line);        /* a lock name may contain a newline */
+    cover_passwords(line, " "); /* an argument in the wrong place may be a URL */
     if (length < (int)sizeof line)
         length += snprintf(line + length, sizeof line - (size_t)length, "%s\n", tail);
     if (length >= (int)sizeof line) {
@@ -34,13 +46,14 @@ static void put_line(const char *format, va_list arguments, const char *tail) {
         line[length - 1] = '\n';
     }
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
-        return; /* there is nobody to tell */
+        return; /* stderr is the only place to report to */
 }
 
 int say_usage(const char *format, ...) {
     char tail[100];
     va_list arguments;
-    snprintf(tail, sizeof tail, who ? "; see latchkey %s --help" : "; see latchkey help", who);
+    snprintf(tail, sizeof tail, subcommand ? "; see latchkey %s --help" : "; see latchkey help",
+             subcommand);
     va_start(arguments, format);
     put_line(format, arguments, tail);
     va_end(arguments);
@@ -88,11 +101,11 @@ int say_status(lk_status status) {
     return say_sentence(status, lk_last_error());
 }
 
-void say_verbosely(bool on) {
+void say_set_verbose(bool on) {
     verbose = on;
 }
 
-bool says_notes(void) {
+bool say_is_verbose(void) {
     return verbose;
 }
 

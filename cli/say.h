@@ -1,36 +1,39 @@
 /*
- * What the command says about itself: one line on stderr for each failure, and lines of a log when
- * they are asked for. Knows nothing of subcommands.
+ * Messages of the command on stderr: one line for each failure, and log lines with --verbose. Knows no
+ * subcommand.
  */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
 #include "latchkey.h"
 
-/* "latchkey", and the subcommand once it is known. */
-void say_as(const char *subcommand);
+/* The prefix of each line is "latchkey: ", or "latchkey SUBCOMMAND: " after this call. */
+void say_set_subcommand(const char *);
 
-/* One line, with the name before it. Each of these returns the code to end with. */
+/* Each prints one line and returns the exit code. say_usage() adds which help to read. */
 int say_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int say_failure(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The failure of a call of the library: its own sentence, with options in place of fields, and the
- * code that belongs to the status. The sentence is that of the last call, or one that was kept.
+ * A failed call of the library: prints the error text, with options in place of field names, and
+ * returns the exit code for the status. The text is lk_last_error(), or a copy of it.
  */
 int say_status(lk_status);
 int say_sentence(lk_status, const char *sentence);
 int exit_code_of(lk_status);
 
-/* A note that is only of interest with --verbose. */
-void say_verbosely(bool on);
+/* Notes are printed only with --verbose. */
+void say_set_verbose(bool on);
+bool say_is_verbose(void);
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-bool says_notes(void);
 
-/* Long work: what is being done, on a terminal on stderr and only there; NULL: it is over. */
+/* Progress of a long operation, only if stderr is a terminal. NULL removes it. */
 void say_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For lk_client_options: lines of the library, with --verbose. */
+/* For lk_client_options: prints the library's log lines with --verbose. */
 void say_log(lk_log_level, const char *text, void *arg);
+
+/* Overwrites the password of each URL in the text with x. A byte of `ends` ends a URL. */
+void cover_passwords(char *text, const char *ends);
 
 #endif

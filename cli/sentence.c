@@ -8,7 +8,7 @@
 
 static const struct {
     const char *field, *option;
-    bool is_word; /* also one of plain English: only "owner must be …" is about the field */
+    bool is_word; /* also an English word: only "owner must …" is about the field */
 } names[] = {
     {"tls_ca", "--tls-ca", false},   {"tls_cert", "--tls-cert", false},
     {"tls_key", "--tls-key", false}, {"tls_server_name", "--tls-server-name", false},
@@ -16,7 +16,7 @@ static const struct {
     {"prefix", "--prefix", true},    {"owner", "--owner", true},
 };
 
-/* A file, the number of a line, and a colon behind each; a server's URL has a port there. */
+/* "FILE:LINE: …". A URL with a port looks similar. */
 static bool is_about_a_file(const char *sentence) {
     size_t length = strcspn(sentence, " ");
     if (length < 2 || sentence[length - 1] != ':' || memmem(sentence, length, "://", 3))
@@ -27,12 +27,12 @@ static bool is_about_a_file(const char *sentence) {
     return digits > 0 && digits < length - 2 && sentence[length - 2 - digits] == ':';
 }
 
-/* Whether a clause begins there: the sentence, or what is said of lock "x". */
+/* At the start of the sentence, or directly after: lock "x": */
 static bool begins_clause(const char *sentence, const char *at) {
     return at == sentence || (at - sentence >= 3 && memcmp(at - 3, "\": ", 3) == 0);
 }
 
-/* The option that the word stands for, or NULL. */
+/* The option for this field name, or NULL. */
 static const char *option_of(const char *sentence, const char *word, size_t length) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i].field) != length || memcmp(names[i].field, word, length) != 0)

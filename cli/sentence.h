@@ -1,6 +1,6 @@
 /*
- * The library's sentences in the words of the command: where they name a field of C, the user has an
- * option. One table has them all.
+ * Error texts of the library name fields of C structs. The user of the command has options instead.
+ * One table maps the field names to options.
  */
 #ifndef CLI_SENTENCE_H
 #define CLI_SENTENCE_H
@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * Copies the sentence with "tls_ca" as "--tls-ca", and so on. Names in quotes stay as they are, and
- * so does a sentence about a line of a file ("FILE:LINE: …"), where the field's name is what stands
- * there. What is too long is cut.
+ * Copies the sentence with "--tls-ca" for "tls_ca", and so on. Text in quotes stays as it is. So does a
+ * sentence about a line of a file ("FILE:LINE: …"), because the file contains the field name. A
+ * sentence that does not fit is cut.
  */
 void sentence_translate(const char *sentence, char *out, size_t size);
 

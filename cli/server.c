@@ -1,4 +1,4 @@
-/* `latchkey server`: the private server of local:. */
+/* `latchkey server`: controls the private server of local:. */
 #include "command.h"
 #include "common.h"
 #include "exits.h"
@@ -11,15 +11,15 @@
 #include <time.h>
 
 static const option options[] = {
-    {'j', "json", NULL, "status: one object"},
-    {0, "prefix", "TEXT", "of the keys of the locks that are counted; lk"},
+    {'j', "json", NULL, "status: print JSON, one object"},
+    {0, "prefix", "TEXT", "the prefix of the locks to count. Default: lk"},
     {0, "verbose", NULL, "log to stderr"},
-    {'h', "help", NULL, "print this, and end"},
+    {'h', "help", NULL, "print this help"},
     {0, NULL, NULL, NULL},
 };
 
-/* Each of these returns 0 or the code to end with, after saying why. */
-static int ask_where(lk_local_info **out) {
+/* Returns 0, or the exit code after a message. */
+static int read_local_status(lk_local_info **out) {
     lk_status status = lk_local_status(out);
     return status == LK_OK ? 0 : say_status(status);
 }
@@ -87,14 +87,14 @@ static int show_none(const lk_local_info *info, bool json) {
         code = show_json(json_pack("{s:b,s:o,s:o}", "running", 0, "folder", show_text(info->folder),
                                    "socket", show_text(info->socket)));
     else
-        printf("folder   %s\nno private server runs; the next use of local: starts it\n",
+        printf("folder   %s\nno private server is running; the next use of local: starts one\n",
                info->folder);
     return code ? code : EXIT_FINDING;
 }
 
 static int show_status(const common *wanted) {
     lk_local_info *info;
-    int code = ask_where(&info);
+    int code = read_local_status(&info);
     if (code != 0)
         return code;
     code = info->running ? show_running(info, wanted) : show_none(info, wanted->json);
@@ -107,14 +107,15 @@ static int show_status(const common *wanted) {
 static int start(const common *wanted) {
     lk_local_info *before = NULL, *now = NULL;
     lk_client *client = NULL;
-    int code = ask_where(&before);
+    int code = read_local_status(&before);
     if (code == 0)
         code = common_open(wanted, &client);
     if (code == 0)
-        code = ask_where(&now);
+        code = read_local_status(&now);
     if (code == 0)
         printf("the private server %s in %s (pid %lld)\n",
-               before->running ? "ran already" : "was started", now->folder, (long long)now->pid);
+               before->running ? "was already running" : "was started", now->folder,
+               (long long)now->pid);
     lk_close(client);
     lk_local_info_free(before);
     lk_local_info_free(now);
@@ -125,13 +126,14 @@ static int stop(const common *wanted) {
     lk_local_info *info;
     bool ran;
     (void)wanted;
-    int code = ask_where(&info);
+    int code = read_local_status(&info);
     if (code != 0)
         return code;
     lk_status status = lk_local_stop(&ran);
     code = status == LK_OK ? 0 : say_status(status);
     if (code == 0)
-        printf(ran ? "the private server in %s has ended\n" : "no private server runs in %s\n",
+        printf(ran ? "the private server in %s has stopped\n"
+                   : "no private server is running in %s\n",
                info->folder);
     lk_local_info_free(info);
     return code;
@@ -145,31 +147,31 @@ static const struct {
 static int run(int count, char **words) {
     common wanted = {.url = "local:"};
     int rest;
-    int code = options_parse(options, false, count, words, common_taken, &wanted, &rest);
+    int code = options_parse(options, false, count, words, common_take_option, &wanted, &rest);
     if (code != 0)
         return code;
     if (!words[rest] || words[rest + 1])
-        return say_usage(words[rest] ? "one thing at a time" : "start, stop or status?");
+        return say_usage(words[rest] ? "give only one of start, stop and status"
+                                     : "give one of start, stop and status");
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
         if (strcmp(words[rest], acts[i].word) == 0)
             return acts[i].act(&wanted);
-    return say_usage("%s is none of start, stop and status", words[rest]);
+    return say_usage("%s is not start, stop or status", words[rest]);
 }
 
 const command server_command = {
     .name = "server",
     .arguments = "start|stop|status",
-    .summary = "the private server of local:",
+    .summary = "start, stop or check the private server of local:",
     .text =
-        "Every use of local: starts the private server of this user if it does not run; it goes "
-        "on running.\n"
-        "  start   starts it now, if it does not run\n"
-        "  stop    ends it in good order; its locks are there again when it is started, as far "
-        "as their\n"
-        "          leases last. A program that uses local: starts it again. It is no failure if "
-        "none runs\n"
-        "  status  where it is, which version, since when, how many locks; ends with 1 if it "
-        "does not run",
+        "Every use of local: starts the private server of this user, unless it is running. It\n"
+        "keeps running until it is stopped.\n"
+        "  start   starts the server now, unless it is running\n"
+        "  stop    stops the server. After the next start it has its locks again, except those\n"
+        "          whose lease has ended. A program that uses local: starts the server again.\n"
+        "          It is not an error if no server is running\n"
+        "  status  shows the folder, version, start time and number of locks. The exit code is 1\n"
+        "          if no server is running",
     .examples = "  latchkey server status\n"
                 "  latchkey server status --json | jq .pid\n"
                 "  latchkey server stop\n",

@@ -29,7 +29,7 @@ const char *show_policy(const lk_info *info) {
     return names[info->policy];
 }
 
-const char *show_wish(const lk_waiter_info *waiter) {
+const char *show_wait_mode(const lk_waiter_info *waiter) {
     return waiter->upgrade ? "upgrade" : waiter->mode == LK_WRITE ? "write" : "read";
 }
 
@@ -43,13 +43,13 @@ int64_t show_oldest_wait_ms(const lk_info *info) {
 
 json_t *show_text(const char *bytes) {
     json_t *made = json_string(bytes);
-    char *tamed = made ? NULL : strdup(bytes);
-    for (char *c = tamed; c && *c; c++)
+    char *ascii = made ? NULL : strdup(bytes);
+    for (char *c = ascii; c && *c; c++)
         if ((unsigned char)*c >= 0x80)
             *c = '?';
-    if (tamed)
-        made = json_string(tamed);
-    free(tamed);
+    if (ascii)
+        made = json_string(ascii);
+    free(ascii);
     return made;
 }
 
@@ -74,7 +74,7 @@ json_t *show_holder(const lk_holder_info *one) {
 static json_t *waiter(const lk_waiter_info *one) {
     return json_pack("{s:o,s:o,s:o,s:o,s:I,s:s,s:I,s:I,s:s}", "owner", show_text(one->owner),
                      "group", show_text(one->group), "app", show_text(one->app), "host",
-                     show_text(one->host), "pid", (json_int_t)one->pid, "mode", show_wish(one),
+                     show_text(one->host), "pid", (json_int_t)one->pid, "mode", show_wait_mode(one),
                      "waited_ms", (json_int_t)one->waited_ms, "left_ms", (json_int_t)one->left_ms,
                      "handle", one->handle);
 }

@@ -1,8 +1,7 @@
-/* See show.h: one lock for people, as `inspect` prints it and `top` shows it in detail. */
+/* See show.h: one lock as text, for `inspect` and for the detail view of `top`. */
 #include "show.h"
 
 #include "colour.h"
-#include "count.h"
 #include "duration.h"
 #include "snapshot.h"
 #include "table.h"
@@ -14,7 +13,7 @@
 static void print_name(const char *bytes, FILE *out) {
     char *name = strdup(bytes);
     if (name)
-        text_tame(name);
+        text_sanitize(name);
     fprintf(out, "lock     %s%s%s\n", colour(out, COLOUR_BOLD), name ? name : "?",
             colour(out, COLOUR_NONE));
     free(name);
@@ -28,13 +27,15 @@ static void print_head(const lk_info *info, FILE *out) {
     }
     if (info->holder_total)
         fprintf(out, "state    %s, %zu %s it", show_mode(info), info->holder_total,
-                of_count(info->holder_total, "holds", "hold"));
+                word_for_count(info->holder_total, "holds", "hold"));
     else
         fprintf(out, "state    nobody holds it");
-    fprintf(out, ", %zu %s\n", info->waiter_total, of_count(info->waiter_total, "waits", "wait"));
+    fprintf(out, ", %zu %s\n", info->waiter_total,
+            word_for_count(info->waiter_total, "waits", "wait"));
     fprintf(out, "policy   %s\nfence    %" PRIu64 "\n", show_policy(info), info->fence);
     if (info->abandoned)
-        fprintf(out, "%sabandoned: a writer was lost, and none has ended in good order since%s\n",
+        fprintf(out,
+                "%sabandoned: a writer was lost, and no writer has released the lock since%s\n",
                 colour(out, COLOUR_YELLOW), colour(out, COLOUR_NONE));
 }
 
@@ -48,7 +49,7 @@ static void add_who(table *rows, const char *app, const char *host, int64_t pid)
     table_add(rows, "%" PRId64, pid);
 }
 
-/* Frees the table. The server does not list all of a crowd. */
+/* Frees the table. The server does not list all holders or waiters if there are very many. */
 static void print_table(table *rows, size_t shown, size_t total, FILE *out) {
     fputc('\n', out);
     if (rows)
@@ -87,7 +88,7 @@ static void print_waiters(const lk_info *info, FILE *out) {
         char waited[DURATION_SIZE];
         table_add(rows, "%zu", i + 1);
         add_who(rows, one->app, one->host, one->pid);
-        table_add(rows, "%s", show_wish(one));
+        table_add(rows, "%s", show_wait_mode(one));
         table_add(rows, "%s", duration_write(one->waited_ms, waited));
         add_text(rows, one->group);
         add_text(rows, one->owner);

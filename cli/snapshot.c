@@ -1,7 +1,7 @@
 /* See snapshot.h. */
 #include "snapshot.h"
 
-#include "moment.h"
+#include "duration.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@ typedef struct {
     snapshot *made;
     size_t room;
     lk_status status;
-} taking;
+} snapshot_builder;
 
-static bool make_room(taking *self) {
+static bool make_room(snapshot_builder *self) {
     if (self->made->count < self->room)
         return true;
     size_t room = self->room ? 2 * self->room : 64;
@@ -26,20 +26,20 @@ static bool make_room(taking *self) {
 }
 
 static bool take_one(const char *name, void *arg) {
-    taking *self = arg;
+    snapshot_builder *self = arg;
     lk_info *info;
     if (!make_room(self)) {
         self->status = LK_NOMEM;
         return false;
     }
     self->status = lk_inspect(self->client, name, &info);
-    if (self->status == LK_INVALID) { /* its key holds something else: it is no lock */
+    if (self->status == LK_INVALID) { /* another program uses this key: not a lock */
         self->status = LK_OK;
         return true;
     }
     if (self->status != LK_OK)
         return false;
-    if (snapshot_is_free(info)) /* it has gone since it was listed */
+    if (snapshot_is_free(info)) /* it has become free since it was listed */
         lk_info_free(info);
     else
         self->made->locks[self->made->count++] = info;
@@ -47,7 +47,7 @@ static bool take_one(const char *name, void *arg) {
 }
 
 lk_status snapshot_take(lk_client *client, const char *pattern, snapshot **out) {
-    taking self = {.client = client, .made = calloc(1, sizeof *self.made)};
+    snapshot_builder self = {.client = client, .made = calloc(1, sizeof *self.made)};
     if (!self.made)
         return LK_NOMEM;
     lk_status status = lk_list(client, pattern, take_one, &self);
@@ -57,7 +57,7 @@ lk_status snapshot_take(lk_client *client, const char *pattern, snapshot **out) 
         snapshot_free(self.made);
         return status;
     }
-    self.made->taken_ms = moment_ms();
+    self.made->taken_ms = monotonic_ms();
     *out = self.made;
     return LK_OK;
 }

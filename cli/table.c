@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-enum { COLUMNS_MOST = 16, GAP = 2, WIDEST = 512 /* bytes: the name of a lock */ };
+enum { COLUMNS_MOST = 16, GAP = 2, WIDEST = 512 /* bytes: the longest lock name */ };
 
 struct table {
     const char *const *headings;
@@ -37,7 +37,7 @@ void table_free(table *self) {
     free(self);
 }
 
-/* How many bytes a character of UTF-8 has; 0: it is none. */
+/* The length in bytes of the UTF-8 character at c; 0 if there is none. */
 static size_t utf8_length(const unsigned char *c) {
     size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4;
     for (size_t i = 1; i < length; i++)
@@ -46,13 +46,13 @@ static size_t utf8_length(const unsigned char *c) {
     return *c > 0xf4 ? 0 : length;
 }
 
-/* Above ASCII, U+0080 to U+009F are orders too; what is no UTF-8 may be one elsewhere. */
-void text_tame(char *text) {
+/* U+0080 to U+009F are control characters too. Invalid UTF-8 may be one in another encoding. */
+void text_sanitize(char *text) {
     unsigned char *c = (unsigned char *)text;
     while (*c) {
         size_t length = utf8_length(c);
-        bool is_order = *c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] <= 0x9f);
-        if (length == 0 || is_order)
+        bool is_control = *c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] <= 0x9f);
+        if (length == 0 || is_control)
             memset(c, '?', length ? length : 1);
         c += length ? length : 1;
     }
@@ -81,7 +81,7 @@ void table_add(table *self, const char *format, ...) {
             free(text);
         return;
     }
-    text_tame(text);
+    text_sanitize(text);
     self->cells[self->count++] = text;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Tables that line up: cells are kept until all of them are known. Bytes that a terminal would take
- * for orders are shown as '?'.
+ * Tables with aligned columns: cells are collected first and printed together. Bytes that a terminal
+ * would take for control characters are shown as '?'.
  */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
@@ -9,18 +9,18 @@
 
 typedef struct table table;
 
-/* `headings` is ended by NULL; one that begins with '>' is of a column of numbers. NULL: no memory. */
+/* `headings` ends with NULL. A heading that begins with '>' is right-aligned. NULL: no memory. */
 table *table_new(const char *const *headings);
 void table_free(table *);
 
-/* The next cell, from left to right, row by row. What there is no memory for is left out. */
+/* Adds a cell, from left to right, row by row. Drops the cell if there is no memory. */
 void table_add(table *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_print(const table *, FILE *); /* headings are bold on a terminal */
 
-/* How wide a text stands on the terminal. */
+/* The number of columns that the text takes on a terminal. */
 size_t text_width(const char *text);
 
-/* Puts '?' in place of each byte that a terminal would take for an order, or that is no UTF-8. */
-void text_tame(char *text);
+/* Replaces control characters and bytes that are not UTF-8 with '?'. */
+void text_sanitize(char *text);
 
 #endif

@@ -1,36 +1,36 @@
-/* `latchkey top` as data. What it does is in latchkey-top; see top_exec.c and top_main.c. */
+/* The table row of `latchkey top`. The program is latchkey-top; see top_exec.c and top_main.c. */
 #include "top.h"
 
 #include "common.h"
 
 static const option options[] = {
-    {'i', "interval", "TIME", "between two looks; 1s"},
+    {'i', "interval", "TIME", "time between two snapshots. Default: 1s"},
     COMMON_OPTIONS,
 };
 
 const command top_command = {
     .name = "top",
     .arguments = "",
-    .summary = "all locks on a screen, live, those that are waited for first",
+    .summary = "show all locks on a live screen, those with waiters first",
     .text =
-        "Shows the locks that somebody holds or waits for, or left abandoned, and looks again "
-        "every\n"
-        "interval. While the server is away the last line says so, and the screen stays.\n"
+        "Shows all locks that have a holder or a waiter, or that a writer left abandoned. The\n"
+        "screen is updated every interval. While the server is away, the last line says so and\n"
+        "the locks stay on the screen. top needs a terminal.\n"
         "\n"
-        "  w h n g           sort by waiting, holders, name, grants\n"
-        "  /                 filter: a part of the name, or a pattern with *, ?, [a-z]; Esc: all\n"
-        "  up down, Enter    choose a lock, and see its holders and its queue\n"
+        "  w h n g           sort by wait, holders, name, grants\n"
+        "  /                 filter by a part of the name, or a pattern with *, ?, [a-z]; Esc: "
+        "all\n"
+        "  up down, Enter    select a lock, and show its holders and its queue\n"
         "  Esc, backspace    back\n"
         "  ?                 help\n"
         "  q                 quit\n"
         "\n"
-        "GRANTS/S is how many grants a second were seen by comparing each look with the one "
-        "before,\n"
-        "averaged over the last five seconds or so. What is granted and given back between two\n"
-        "looks is not seen (one is counted where the lock's fence tells of it), so there may be\n"
-        "more. OLDEST WAIT is how long the one who has waited longest has. It needs a terminal.",
+        "GRANTS/S is the number of grants per second, averaged over about five seconds. It comes\n"
+        "from comparing each snapshot with the one before. A lock that is granted and released\n"
+        "between two snapshots counts as one grant if its fence shows it, so the true number may\n"
+        "be higher. OLDEST WAIT is the longest current wait.",
     .examples = "  latchkey top\n"
-                "  latchkey top --interval 200ms   # sees more, asks the server more often\n",
+                "  latchkey top --interval 200ms   # misses less, costs the server more\n",
     .options = options,
     .run = top_run,
 };

@@ -1,6 +1,6 @@
 /*
- * `latchkey top`, as the command has it: another program takes its place. Curses costs more to load
- * than all else that the command needs, and whoever runs something under a lock would pay for it.
+ * `latchkey top` in the command: runs another program, latchkey-top. Loading curses takes longer than
+ * everything else that the command loads, and would slow down every `latchkey run`.
  */
 #include "exits.h"
 #include "say.h"
@@ -29,6 +29,6 @@ int top_run(int count, char **words) {
         return say_failure(EXIT_BROKEN, "cannot find latchkey-top: %s", strerror(errno));
     words[0] = "latchkey-top";
     execv(path, words);
-    return say_failure(EXIT_BROKEN, "cannot run %s: %s; install latchkey whole", path,
+    return say_failure(EXIT_BROKEN, "cannot run %s: %s; install all of latchkey", path,
                        strerror(errno));
 }

@@ -1,4 +1,4 @@
-/* What the keys of `top` do to its state. Draws nothing. */
+/* Keys of `top`: change its state. Draws nothing. */
 #include "top.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool is_enter(wint_t typed, bool is_key) {
     return is_key ? typed == KEY_ENTER : typed == '\r' || typed == '\n';
 }
 
-/* How far a key moves; 0: it does not. */
+/* The number of lines that a key moves by; 0: not a movement key. */
 static int64_t steps(const top *self, wint_t typed, bool is_key) {
     static const int64_t all = INT32_MAX;
     int64_t page = self->page ? (int64_t)self->page : 1;
@@ -46,7 +46,7 @@ static int64_t steps(const top *self, wint_t typed, bool is_key) {
 static void erase_last(char *text) {
     size_t length = strlen(text);
     while (length && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
-        length--; /* what goes on a character of UTF-8 */
+        length--; /* a byte inside a UTF-8 character */
     text[length ? length - 1 : 0] = '\0';
 }
 
@@ -83,7 +83,7 @@ static void open_view(top *self, top_view view) {
 
 static void text_key(top *self, wint_t typed, bool is_key) {
     int64_t to = (int64_t)self->scroll + steps(self, typed, is_key);
-    self->scroll = to < 0 ? 0 : (size_t)to; /* the end is known when it is drawn */
+    self->scroll = to < 0 ? 0 : (size_t)to; /* top_screen_draw() limits it to the end of the text */
     if (is_back(typed, is_key) || (!is_key && typed == KEY_ESC)) {
         self->view = TOP_LIST;
         top_arrange(self);
@@ -135,7 +135,7 @@ static void list_key(top *self, wint_t typed, bool is_key) {
 
 bool top_key(top *self, wint_t typed, bool is_key) {
     if (is_key && typed == KEY_RESIZE)
-        return true; /* what follows each key is that all is drawn */
+        return true; /* the screen is drawn again after each key */
     if (self->view == TOP_FILTER) {
         filter_key(self, typed, is_key);
         return true;

@@ -1,4 +1,4 @@
-/* The rows of `top`: which locks, how often granted, in which order. Knows no screen. */
+/* The rows of `top`: which locks, their rates of grants, their order. Knows no screen. */
 #include "show.h"
 #include "top.h"
 #include "watch_events.h"
@@ -16,7 +16,7 @@ typedef struct {
     size_t count, at;
 } counting;
 
-/* Events come in the order of the rows. Those of locks that are gone have no row. */
+/* Events come in the order of the rows. A lock that is free now has no row. */
 static void count_grant(const watch_event *event, void *arg) {
     counting *self = arg;
     if (event->kind != EVENT_GRANTED && event->kind != EVENT_UPGRADED && event->kind != EVENT_FENCE)
@@ -38,7 +38,7 @@ static double grants_before(const top *self, const char *name) {
     return row ? row->grants : 0;
 }
 
-/* From how many there were since the look before to the average that fades. */
+/* Turns the grants since the last snapshot into an exponential moving average per second. */
 static void average(const top *self, top_row *rows, const snapshot *seen) {
     double elapsed_ms = (double)(seen->taken_ms - self->seen->taken_ms);
     if (elapsed_ms < 1)
@@ -102,8 +102,8 @@ static int compare_rows(const void *one, const void *other, void *arg) {
     return order ? order : strcmp(a->info->name, b->info->name);
 }
 
-/* A filter without *, ? or [ is any part of the name. */
-static bool passes(const top *self, const char *name) {
+/* A filter without *, ? or [ matches any part of the name. */
+static bool matches_filter(const top *self, const char *name) {
     if (strpbrk(self->filter, "*?["))
         return fnmatch(self->filter, name, 0) == 0;
     return strstr(name, self->filter) != NULL;
@@ -121,7 +121,7 @@ static void find_cursor(top *self) {
 void top_arrange(top *self) {
     self->shown_count = 0;
     for (size_t i = 0; i < self->row_count; i++)
-        if (passes(self, self->rows[i].info->name))
+        if (matches_filter(self, self->rows[i].info->name))
             self->shown[self->shown_count++] = i;
     if (self->shown_count)
         qsort_r(self->shown, self->shown_count, sizeof *self->shown, compare_rows, self);

@@ -1,7 +1,5 @@
-/* The screen of `top`. Changes nothing of the state but where the window on it stands. */
-#include "count.h"
+/* The screen of `top`. Of the state it changes only the scroll positions. */
 #include "duration.h"
-#include "moment.h"
 #include "show.h"
 #include "top.h"
 
@@ -17,7 +15,7 @@ enum { ESCAPE_MS = 25, LINE_MOST = 1024, NAME_LEAST = 8, FIRST_LINE = 2 };
 
 static SCREEN *screen;
 
-/* initscr() would end the process where it fails. */
+/* newterm(), because initscr() exits on failure. */
 bool top_screen_open(void) {
     screen = newterm(NULL, stdout, stdin);
     if (!screen)
@@ -51,7 +49,7 @@ static size_t widen(const char *text, wchar_t *wide) {
     size_t left = strlen(text);
     while (left && count < LINE_MOST) {
         size_t used = mbrtowc(&wide[count], text, left, &state);
-        if (used == 0 || used > left) { /* no character of this locale */
+        if (used == 0 || used > left) { /* not a character of this locale */
             memset(&state, 0, sizeof state);
             wide[count] = L'?';
             used = 1;
@@ -65,7 +63,7 @@ static size_t widen(const char *text, wchar_t *wide) {
     return count;
 }
 
-/* Fills exactly so many columns of the line, with blanks or by cutting, which '~' shows. */
+/* Fills exactly `width` columns: pads with blanks, or cuts the text and ends it with '~'. */
 static void put(int y, int x, int width, bool right, const char *text) {
     wchar_t wide[LINE_MOST + 1];
     size_t count = widen(text, wide), kept = 0;
@@ -73,7 +71,7 @@ static void put(int y, int x, int width, bool right, const char *text) {
     while (kept < count && used + wcwidth(wide[kept]) <= width)
         used += wcwidth(wide[kept++]);
     while (kept < count && kept > 0 && wcwidth(wide[kept - 1]) == 0)
-        kept--; /* what goes onto the character before it has no column to give */
+        kept--; /* a combining character has no column of its own */
     if (kept < count && kept > 0) {
         used += 1 - wcwidth(wide[kept - 1]);
         wide[kept - 1] = L'~';
@@ -94,7 +92,7 @@ typedef struct {
     const char *name, *mode, *holders, *waiters, *grants, *oldest;
 } cells;
 
-/* Behind the name, each as wide as its heading needs, two columns apart. */
+/* The columns after the name are as wide as their headings, and two columns apart. */
 static void put_cells(int y, const cells *row) {
     const struct {
         const char *text;
@@ -113,7 +111,7 @@ static void put_cells(int y, const cells *row) {
     put(y, 0, x < COLS ? x : COLS, false, row->name);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         if (x + 2 + columns[i].width > COLS)
-            return; /* a narrow screen has fewer columns */
+            return; /* a narrow screen shows fewer cells */
         put(y, x + 2, columns[i].width, columns[i].right, columns[i].text);
         x += columns[i].width + 2;
     }
@@ -154,8 +152,8 @@ static void draw_list(top *self) {
         attroff(A_BOLD | A_UNDERLINE);
     }
     if (!self->shown_count && self->page)
-        put_line(FIRST_LINE, !self->seen       ? "looking…"
-                             : self->row_count ? "no lock passes the filter"
+        put_line(FIRST_LINE, !self->seen       ? "loading…"
+                             : self->row_count ? "no lock matches the filter"
                                                : "no lock is in use");
 }
 
@@ -180,9 +178,9 @@ static void draw_title(const top *self) {
         waiters += self->rows[i].info->waiter_total;
     }
     snprintf(line, sizeof line, "latchkey top: %zu %s, %zu %s, %zu %s, by %s%s%s", self->row_count,
-             of_count(self->row_count, "lock", "locks"), holders,
-             of_count(holders, "holder", "holders"), waiters,
-             of_count(waiters, "waiter", "waiters"), orders[self->order],
+             word_for_count(self->row_count, "lock", "locks"), holders,
+             word_for_count(holders, "holder", "holders"), waiters,
+             word_for_count(waiters, "waiter", "waiters"), orders[self->order],
              *self->filter ? ", filter: " : "", self->filter);
     put_line(0, line);
 }
@@ -199,7 +197,7 @@ static void draw_status(const top *self) {
         put_line(LINES - 1, line);
     } else if (*self->status) {
         snprintf(line, sizeof line, "away for %s: %s",
-                 duration_write(moment_ms() - self->looked_ms, since), self->status);
+                 duration_write(monotonic_ms() - self->looked_ms, since), self->status);
         attron(A_REVERSE);
         put_line(LINES - 1, line);
         attroff(A_REVERSE);

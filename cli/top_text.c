@@ -1,4 +1,4 @@
-/* The views of `top` that are text: one lock in detail, and the help. Knows no screen. */
+/* The text views of `top`: one lock in detail, and the help. Knows no screen. */
 #include "show.h"
 #include "top.h"
 
@@ -41,19 +41,19 @@ top_text top_text_detail(const top *self) {
 
 top_text top_text_help(void) {
     static const char *const lines[] = {
-        "w  h  n  g        sort by waiting, holders, name, grants",
-        "/                 filter: a part of the name, or a pattern with *, ?, [a-z]",
-        "Esc               in the list: no filter any more",
-        "up, down, pages   choose a lock",
-        "Enter             its holders and its queue",
+        "w  h  n  g        sort by wait, holders, name, grants",
+        "/                 filter by a part of the name, or a pattern with *, ?, [a-z]",
+        "Esc               in the list: remove the filter",
+        "up, down, pages   select a lock",
+        "Enter             show its holders and its queue",
         "Esc, backspace    back",
         "q                 quit",
         "",
-        "GRANTS/S      grants a second that were seen by comparing each look with the one before,",
-        "              averaged over the last five seconds or so. What is granted and given back",
-        "              between two looks is not seen (one is counted where the lock's fence tells",
-        "              of it): there may be more. A shorter --interval sees more.",
-        "OLDEST WAIT   how long the one who has waited longest has",
+        "GRANTS/S      grants per second, averaged over about five seconds. The number comes from",
+        "              comparing each snapshot with the one before. A lock that is granted and",
+        "              released between two snapshots counts as one grant if its fence shows it,",
+        "              so the true number may be higher. A shorter --interval misses less.",
+        "OLDEST WAIT   the longest current wait",
     };
     top_text made = {0};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

@@ -1,10 +1,10 @@
-/* `latchkey watch`: what happens to the locks, a line each, by comparing one look with the next. */
+/* `latchkey watch`: prints events, which it finds by comparing snapshots. */
 #include "command.h"
 #include "common.h"
 #include "ending.h"
 #include "exits.h"
-#include "looker.h"
 #include "say.h"
+#include "snapshot_loop.h"
 #include "watch_events.h"
 #include "watch_print.h"
 
@@ -16,24 +16,24 @@
 #include <unistd.h>
 
 static const option options[] = {
-    {'j', "json", NULL, "an object for each event, one a line"},
-    {'i', "interval", "TIME", "between two looks; 0.5s"},
+    {'j', "json", NULL, "print JSON, one object for each event"},
+    {'i', "interval", "TIME", "time between two snapshots. Default: 0.5s"},
     COMMON_OPTIONS,
 };
 
 typedef struct {
     common common;
     int64_t interval_ms;
-    looker *looker;
-    snapshot *before; /* NULL until the first look */
+    snapshot_loop *loop;
+    snapshot *before; /* NULL until the first one */
     bool away;
 } watching;
 
-static int taken(void *arg, const option *row, char *value) {
+static int take_option(void *arg, const option *row, char *value) {
     watching *self = arg;
     if (option_is(row, "interval"))
-        return looker_interval(value, &self->interval_ms);
-    return common_taken(&self->common, row, value);
+        return snapshot_loop_read_interval(value, &self->interval_ms);
+    return common_take_option(&self->common, row, value);
 }
 
 static void print(const watch_event *event, void *arg) {
@@ -44,36 +44,36 @@ static void print(const watch_event *event, void *arg) {
         watch_print_line(event);
 }
 
-static void take_snapshot(watching *self, snapshot *seen) {
-    watch_event event = {.kind = self->before ? EVENT_BACK : EVENT_WATCHING, .count = seen->count};
+static void report_changes(watching *self, snapshot *now) {
+    watch_event event = {.kind = self->before ? EVENT_BACK : EVENT_WATCHING, .count = now->count};
     if (self->away || !self->before)
         print(&event, self);
     if (self->before)
-        watch_compare(self->before, seen, print, self);
+        watch_compare(self->before, now, print, self);
     self->away = false;
     snapshot_free(self->before);
-    self->before = seen;
+    self->before = now;
 }
 
-/* Returns 0 to go on, or the code to end with. */
-static int take_look(watching *self) {
-    look seen;
-    if (!looker_get(self->looker, &seen))
+/* Returns 0 to go on, or the exit code. */
+static int take_result(watching *self) {
+    snapshot_result got;
+    if (!snapshot_loop_get(self->loop, &got))
         return 0;
-    if (seen.status == LK_OK) {
-        take_snapshot(self, seen.seen);
+    if (got.status == LK_OK) {
+        report_changes(self, got.snapshot);
         return 0;
     }
-    if (seen.status != LK_UNAVAILABLE)
-        return say_failure(exit_code_of(seen.status), "%s", seen.error);
-    watch_event event = {.kind = EVENT_AWAY, .reason = seen.error};
+    if (got.status != LK_UNAVAILABLE)
+        return say_failure(exit_code_of(got.status), "%s", got.error);
+    watch_event event = {.kind = EVENT_AWAY, .reason = got.error};
     if (!self->away)
         print(&event, self);
     self->away = true;
     return 0;
 }
 
-/* Below 0: go on. That the reader of the output leaves is how a watch may well end. */
+/* Returns -1 to go on, or the exit code. A reader that closes the pipe is a normal end. */
 static int flush_output(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return -1;
@@ -82,14 +82,14 @@ static int flush_output(void) {
     clearerr(stdout);
     if (reason == EPIPE)
         return 0;
-    return say_failure(EXIT_BROKEN, "the output cannot be written: %s", strerror(reason));
+    return say_failure(EXIT_BROKEN, "cannot write the output: %s", strerror(reason));
 }
 
 static int watch(watching *self) {
-    /* Nothing is asked of stdout: only that nobody reads it any more is heard. */
+    /* No events are requested for stdout: poll() still reports that its reader has gone. */
     struct pollfd fds[] = {
         {.fd = ending_fd(), .events = POLLIN},
-        {.fd = looker_fd(self->looker), .events = POLLIN},
+        {.fd = snapshot_loop_fd(self->loop), .events = POLLIN},
         {.fd = STDOUT_FILENO},
     };
     for (;;) {
@@ -97,7 +97,7 @@ static int watch(watching *self) {
             return say_failure(EXIT_BROKEN, "cannot wait: %s", strerror(errno));
         if (fds[0].revents || fds[2].revents)
             return 0;
-        int code = take_look(self);
+        int code = take_result(self);
         int output = flush_output();
         if (code != 0 || output >= 0)
             return code != 0 ? code : output;
@@ -108,20 +108,22 @@ static int run(int count, char **words) {
     watching self = {.interval_ms = 500};
     lk_client *client;
     int rest;
-    int code = options_parse(options, false, count, words, taken, &self, &rest);
+    int code = options_parse(options, false, count, words, take_option, &self, &rest);
     if (code == 0 && words[rest] && words[rest + 1])
-        code = say_usage("one pattern, not %s too; quote it against the shell", words[rest + 1]);
+        code = say_usage(
+            "only one pattern is allowed, and %s is a second one; quote the pattern for the shell",
+            words[rest + 1]);
     if (code == 0)
         code = common_open(&self.common, &client);
     if (code != 0)
         return code;
-    self.looker = looker_start(client, words[rest], self.interval_ms);
-    if (!self.looker) {
+    self.loop = snapshot_loop_start(client, words[rest], self.interval_ms);
+    if (!self.loop) {
         lk_close(client);
         return say_failure(EXIT_BROKEN, "out of memory or threads");
     }
     code = watch(&self);
-    looker_end(self.looker);
+    snapshot_loop_end(self.loop);
     snapshot_free(self.before);
     return code;
 }
@@ -129,31 +131,35 @@ static int run(int count, char **words) {
 const command watch_command = {
     .name = "watch",
     .arguments = "[PATTERN]",
-    .summary = "grants, releases, losses, waits as they happen",
+    .summary = "print grants, releases, losses and waits as they happen",
     .text =
-        "Looks at all locks every interval, and prints how they differ from the look before: time\n"
-        "of day, lock, what, mode, who, for how long. PATTERN is as in the shell: *, ?, [a-z].\n"
+        "Takes a snapshot of all locks every interval, compares it with the one before, and\n"
+        "prints one line for each difference: time of day, lock, event, mode, client, duration.\n"
+        "PATTERN works as in the shell: *, ?, [a-z].\n"
         "\n"
-        "What begins and ends between two looks is not seen; where the lock's fence tells of it,\n"
-        "there is a line with how the fence moved. Looking asks the server to list its keys: a\n"
-        "short interval costs it more. While nobody watches it costs nothing: holders do not know\n"
-        "of watchers. Of a lock with more than 1000 holders (or waiters) those are not compared.\n"
+        "Events that begin and end between two snapshots are missed. If the fence of the lock\n"
+        "shows that there was a grant, a line says how the fence changed. For a lock with more\n"
+        "than 1000 holders or waiters, these are not compared. Each snapshot makes the server\n"
+        "list its keys, so a short interval costs the server more. While nobody watches, this\n"
+        "costs nothing.\n"
         "\n"
-        "  waiting     somebody has begun to wait\n"
-        "  left        no longer waits and does not hold: gave up, or had it between two looks\n"
-        "  granted     somebody holds it\n"
-        "  upgraded    a reader writes now; downgraded: a writer only reads now\n"
-        "  released    somebody gave it back; also a read that ran out, which leaves no mark\n"
-        "  lost        a writer is gone, and has left the lock abandoned\n"
-        "  fence       rose by a grant that no look saw\n"
-        "  away, back  the server cannot be reached, and can be again; the watch goes on\n"
+        "  waiting     a client has begun to wait\n"
+        "  left        a waiter has left without the lock, or held it between two snapshots\n"
+        "  granted     a client holds the lock\n"
+        "  upgraded    a reader is now a writer; downgraded: a writer is now a reader\n"
+        "  released    a holder has released the lock, or a read has expired\n"
+        "  lost        a writer has lost the lock and left it abandoned\n"
+        "  fence       the fence rose by a grant that no snapshot shows\n"
+        "  away, back  the server cannot be reached, or can be again; the watch goes on\n"
         "\n"
-        "--json has event (as above, and `watching` for the first look), at (UTC, when it was\n"
-        "seen), and where they apply lock, app, host, pid, mode (read, write, upgrade), fence,\n"
-        "fence_before, held_ms, waited_ms, reason (of away), locks (how many are in use; of\n"
-        "watching and back). Ends with 0 on SIGINT and SIGTERM, and when nobody reads its output.",
+        "--json has event (as above, and `watching` for the first snapshot) and at (UTC, when the\n"
+        "event was seen). If they apply, it has lock, app, host, pid, mode (read, write, "
+        "upgrade),\n"
+        "fence, fence_before, held_ms, waited_ms, reason (of away) and locks (the number of locks\n"
+        "in use; of watching and back). The exit code is 0 after SIGINT and SIGTERM, and when the\n"
+        "reader of the output has gone.",
     .examples = "  latchkey watch                      # all locks\n"
-                "  latchkey watch 'deploy:*' -i 100ms  # some, with few things missed\n"
+                "  latchkey watch 'deploy:*' -i 100ms  # only these, and misses less\n"
                 "  latchkey watch --json | jq 'select(.event == \"lost\")'\n",
     .options = options,
     .run = run,

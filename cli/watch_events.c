@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-enum { ROUNDING_US = 1000 }; /* ages are whole milliseconds, rounded down */
+enum { ROUNDING_US = 1000 }; /* ages are rounded down to a millisecond */
 
-/* One lock at two looks. One that nobody used is there with nobody in it. */
+/* One lock in two snapshots. A free lock has no holders and no waiters. */
 typedef struct {
     const lk_info *before, *after;
     int64_t elapsed_ms;
     watch_event_fn *each;
     void *arg;
-    bool fence_seen; /* the hold that has the lock's fence was reported */
+    bool fence_seen; /* the grant that has the current fence was reported */
 } change;
 
 static const lk_holder_info *find_holder(const lk_info *info, const char *handle) {
@@ -30,7 +30,7 @@ static const lk_waiter_info *find_waiter(const lk_info *info, const char *handle
     return NULL;
 }
 
-/* Whether what is that old now began after the look before: the handle was gone in between. */
+/* Whether a hold or wait of this age began after the earlier snapshot. Then it is a new one. */
 static bool is_newer(const change *self, int64_t age_ms) {
     return self->after->server_time_us - age_ms * 1000 - ROUNDING_US >=
            self->before->server_time_us;
@@ -49,8 +49,8 @@ static bool waited_before(const change *self, const lk_waiter_info *one) {
     return !is_newer(self, one->waited_ms) && find_waiter(self->before, one->handle);
 }
 
-static void tell_holder(change *self, event_kind kind, const lk_holder_info *one, int64_t held_ms,
-                        int64_t waited_ms) {
+static void report_holder(change *self, event_kind kind, const lk_holder_info *one, int64_t held_ms,
+                          int64_t waited_ms) {
     watch_event event = {.kind = kind,
                          .lock = self->after->name,
                          .app = one->app,
@@ -63,32 +63,32 @@ static void tell_holder(change *self, event_kind kind, const lk_holder_info *one
     self->each(&event, self->arg);
 }
 
-static void tell_waiter(change *self, event_kind kind, const lk_waiter_info *one,
-                        int64_t waited_ms) {
+static void report_waiter(change *self, event_kind kind, const lk_waiter_info *one,
+                          int64_t waited_ms) {
     watch_event event = {.kind = kind,
                          .lock = self->after->name,
                          .app = one->app,
                          .host = one->host,
                          .pid = one->pid,
-                         .mode = show_wish(one),
+                         .mode = show_wait_mode(one),
                          .held_ms = -1,
                          .waited_ms = waited_ms};
     self->each(&event, self->arg);
 }
 
-/* A write that is given back in good order takes the mark away, so one that leaves it was lost. */
-static void tell_ended_holds(change *self) {
+/* A normal release of a write clears the mark. So a writer is lost if the mark is there after it. */
+static void report_ended_holds(change *self) {
     for (size_t i = 0; i < self->before->holder_count; i++) {
         const lk_holder_info *one = &self->before->holders[i];
         if (still_holds(self, one))
             continue;
         bool lost = one->writes && self->after->abandoned;
-        tell_holder(self, lost ? EVENT_LOST : EVENT_RELEASED, one, one->held_ms + self->elapsed_ms,
-                    -1);
+        report_holder(self, lost ? EVENT_LOST : EVENT_RELEASED, one,
+                      one->held_ms + self->elapsed_ms, -1);
     }
 }
 
-static void tell_left_waits(change *self) {
+static void report_left_waits(change *self) {
     for (size_t i = 0; i < self->before->waiter_count; i++) {
         const lk_waiter_info *one = &self->before->waiters[i];
         const lk_waiter_info *now = find_waiter(self->after, one->handle);
@@ -96,11 +96,11 @@ static void tell_left_waits(change *self) {
         const lk_holder_info *holder = find_holder(self->after, one->handle);
         bool got_it = holder && (!one->upgrade || holder->writes);
         if (!waits && !got_it)
-            tell_waiter(self, EVENT_LEFT, one, one->waited_ms + self->elapsed_ms);
+            report_waiter(self, EVENT_LEFT, one, one->waited_ms + self->elapsed_ms);
     }
 }
 
-/* Below 0: it was not seen to wait. */
+/* Below 0: no snapshot shows its wait. */
 static int64_t waited_for(const change *self, const lk_holder_info *one) {
     const lk_waiter_info *waiter = find_waiter(self->before, one->handle);
     if (!waiter)
@@ -111,7 +111,7 @@ static int64_t waited_for(const change *self, const lk_holder_info *one) {
     return waited_ms < waiter->waited_ms ? waiter->waited_ms : waited_ms;
 }
 
-static void tell_grants(change *self) {
+static void report_grants(change *self) {
     for (size_t i = 0; i < self->after->holder_count; i++) {
         const lk_holder_info *one = &self->after->holders[i];
         const lk_holder_info *past = find_holder(self->before, one->handle);
@@ -123,20 +123,20 @@ static void tell_grants(change *self) {
         }
         if (kind != EVENT_DOWNGRADED && one->fence == self->after->fence)
             self->fence_seen = true;
-        tell_holder(self, kind, one, one->held_ms,
-                    kind == EVENT_DOWNGRADED ? -1 : waited_for(self, one));
+        report_holder(self, kind, one, one->held_ms,
+                      kind == EVENT_DOWNGRADED ? -1 : waited_for(self, one));
     }
 }
 
-static void tell_waits(change *self) {
+static void report_waits(change *self) {
     for (size_t i = 0; i < self->after->waiter_count; i++) {
         const lk_waiter_info *one = &self->after->waiters[i];
         if (!waited_before(self, one))
-            tell_waiter(self, EVENT_WAITING, one, one->waited_ms);
+            report_waiter(self, EVENT_WAITING, one, one->waited_ms);
     }
 }
 
-static void tell_fence(change *self) {
+static void report_fence(change *self) {
     if (self->fence_seen || self->after->fence <= self->before->fence)
         return;
     watch_event event = {.kind = EVENT_FENCE,
@@ -148,22 +148,22 @@ static void tell_fence(change *self) {
     self->each(&event, self->arg);
 }
 
-/* Of a list that was cut, nobody knows who came and who went. */
+/* A list that the server has cut cannot be compared. */
 static void compare_lock(change *self) {
     bool holders = self->before->holder_total == self->before->holder_count &&
                    self->after->holder_total == self->after->holder_count;
     bool waiters = self->before->waiter_total == self->before->waiter_count &&
                    self->after->waiter_total == self->after->waiter_count;
     if (holders)
-        tell_ended_holds(self);
+        report_ended_holds(self);
     if (holders && waiters)
-        tell_left_waits(self);
+        report_left_waits(self);
     if (holders)
-        tell_grants(self);
+        report_grants(self);
     if (waiters)
-        tell_waits(self);
+        report_waits(self);
     if (holders)
-        tell_fence(self);
+        report_fence(self);
 }
 
 void watch_compare(const snapshot *before, const snapshot *after, watch_event_fn *each, void *arg) {

@@ -2,7 +2,6 @@
 #include "watch_print.h"
 
 #include "colour.h"
-#include "count.h"
 #include "duration.h"
 #include "show.h"
 #include "table.h"
@@ -38,12 +37,12 @@ static void print_time(void) {
     printf("%s.%03ld  ", text, now.tv_nsec / 1000000);
 }
 
-/* The column grows with the names that come by, so that lines stay aligned where they can. */
+/* The column grows with the longest name so far, up to a limit, so that lines stay aligned. */
 static void print_lock(const char *lock) {
     static size_t column = LOCK_WIDTH_LEAST;
     char name[LINE_SIZE];
     snprintf(name, sizeof name, "%s", lock);
-    text_tame(name);
+    text_sanitize(name);
     size_t width = text_width(name);
     if (width > column && width <= LOCK_WIDTH_MOST)
         column = width;
@@ -54,7 +53,7 @@ static void print_who(const watch_event *event) {
     char who[LINE_SIZE];
     snprintf(who, sizeof who, "%-7s  %s on %s, pid %" PRId64, event->mode,
              *event->app ? event->app : "?", *event->host ? event->host : "?", event->pid);
-    text_tame(who);
+    text_sanitize(who);
     fputs(who, stdout);
 }
 
@@ -70,10 +69,10 @@ static void print_times(const watch_event *event) {
 
 static void print_fence(const watch_event *event) {
     if (event->fence_before)
-        printf("rose from %" PRIu64 " to %" PRIu64 ": granted and over between two looks",
+        printf("rose from %" PRIu64 " to %" PRIu64 ": granted and gone between two snapshots",
                event->fence_before, event->fence);
     else
-        printf("is %" PRIu64 ": granted and over between two looks", event->fence);
+        printf("is %" PRIu64 ": granted and gone between two snapshots", event->fence);
 }
 
 void watch_print_line(const watch_event *event) {
@@ -91,10 +90,10 @@ void watch_print_line(const watch_event *event) {
         print_fence(event);
     } else if (event->reason) {
         snprintf(reason, sizeof reason, "%s", event->reason);
-        text_tame(reason);
+        text_sanitize(reason);
         fputs(reason, stdout);
     } else {
-        printf("%zu %s in use", event->count, of_count(event->count, "lock", "locks"));
+        printf("%zu %s in use", event->count, word_for_count(event->count, "lock", "locks"));
     }
     putchar('\n');
 }

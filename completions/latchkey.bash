@@ -1,8 +1,8 @@
-# Completion of latchkey(1) in bash. It needs nothing but bash; where bash-completion is loaded, the
-# command behind `latchkey run NAME` is completed as that command would be.
+# Completion of latchkey(1) in bash. It works without bash-completion. With it, the command after
+# `latchkey run NAME` is completed as usual.
 # shellcheck shell=bash
 
-# The options of a subcommand, in REPLY.
+# Sets REPLY to the options of a subcommand.
 _latchkey_options() {
     local common='-u --url --prefix --tls-ca --tls-cert --tls-key --tls-server-name --verbose -h --help'
     case $1 in
@@ -23,7 +23,7 @@ _latchkey_options() {
     esac
 }
 
-# What an option takes, in REPLY: nothing, `file`, `text`, or the words that it may be.
+# Sets REPLY to the kind of value that an option takes: empty, `file`, `text`, or the possible words.
 _latchkey_value() {
     REPLY=''
     case $1:$2 in
@@ -42,8 +42,8 @@ _latchkey_value() {
     esac
 }
 
-# The words up to the cursor, in `words`, where each begins among bash's own, in `begins`. Bash takes
-# order:42 and --policy=fair apart at COMP_WORDBREAKS; they are put together again.
+# Sets `words` to the words up to the cursor, and `begins` to the index of each in COMP_WORDS. Bash splits
+# order:42 and --policy=fair at COMP_WORDBREAKS; this joins them again.
 _latchkey_words() {
     local line=$COMP_LINE word i
     for ((i = 0; i <= COMP_CWORD; i++)); do
@@ -59,11 +59,11 @@ _latchkey_words() {
     done
 }
 
-# Offers those of the words that begin as `current` does.
+# Offers the words that begin with `current`.
 _latchkey_offer() {
     local word quoted cut=''
     if [[ $current != "${COMP_WORDS[COMP_CWORD]}" ]]; then
-        cut=${current%"${current##*[:=]}"} # bash puts in what is behind its last break
+        cut=${current%"${current##*[:=]}"} # bash only replaces the part after its last break
     fi
     for word in "$@"; do
         if [[ $current == [\'\"]* ]]; then
@@ -77,9 +77,9 @@ _latchkey_offer() {
     done
 }
 
-# The locks that there are, by the server that the line names. Nobody waits for longer than a second,
-# and no private server is started for a question. Where nobody names a server the configuration may: it is
-# asked then, on the condition that it is not the private one.
+# Offers the locks of the server that the command line names. Each request takes at most a second, and none
+# starts a private server. If the line names no server, the configured one is asked, unless that is a private
+# server that is not running.
 _latchkey_locks() {
     local program=${words[0]} address=${server_url:-${LATCHKEY_URL-}} names
     local required=${LATCHKEY_REQUIRE_SERVER-}
@@ -99,7 +99,7 @@ _latchkey_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 
-# The command of `run`, whose first word is the one of this number.
+# Completes the command of `run`. The argument is the index of its first word.
 _latchkey_command() {
     local first=$1
     if declare -F _comp_command_offset >/dev/null; then
@@ -113,7 +113,8 @@ _latchkey_command() {
     fi
 }
 
-# Remembers what says which server is meant. Where only the shell could read that, none is asked.
+# Adds an option that names the server to `server`. A value that only the shell can expand cannot be used:
+# then no server is asked.
 _latchkey_note() {
     case $1 in
     -u | --url) server_url=$2 ;;
@@ -124,9 +125,11 @@ _latchkey_note() {
     [[ $2 != *[\$\`\'\"\\~]* ]] || unreadable=1
 }
 
-# Reads the words before the cursor. In `subcommand` is then the first that is no option, in `wanted`
-# the option whose value the cursor is at, in `arguments` how many other words there were, in `after`
-# the number of the first word that is not ours.
+# Reads the words before the cursor, and sets:
+#   subcommand  the first word that is not an option
+#   wanted      the option whose value is at the cursor
+#   arguments   the number of arguments of the subcommand
+#   after       the index of the first word of the command of `run`
 _latchkey_read() {
     local i word letter ended=''
     for ((i = 1; i < last; i++)); do

@@ -1,11 +1,11 @@
-# What cannot be done: one line on stderr that says why, the code that belongs to it, and never a secret.
+# Invalid input: the command prints one line that says why, exits with the right code, and shows no secret.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2016,SC2317 # other shells expand it; tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 secret='s3cr3t-of-the-test'
 
-# One line, which names the command; nothing on stdout; no password.
+# One line on stderr that names the command, nothing on stdout, no password.
 expect_refusal() {
     expect_exit "$@"
     expect_one_line
@@ -20,11 +20,11 @@ expect_no_secret() {
     fi
 }
 
-# A server of our own with a password, on the socket $PWD/guarded; it ends with the test.
+# Starts a server with a password on the socket $PWD/guarded. It ends with the test.
 start_guarded_server() {
     local program
     program=$(command -v redis-server || command -v valkey-server) || fail "no server is installed"
-    # The configuration comes on stdin, so that the password stands in no command line.
+    # The configuration comes on stdin, so that the password is in no command line.
     begin sh -c 'exec "$0" - <guarded.conf >guarded.log' "$program"
     guarded=unix://:$secret@$PWD/guarded
     eventually "$latchkey" ls -u "$guarded"
@@ -62,7 +62,7 @@ test_options_that_are_not_there_are_64_and_named() {
     expect_said "there is no option -Z;"
 }
 
-# Options of all stand before the subcommand or behind it; others stand behind it.
+# Options of all commands may come before or after the subcommand, other options only after it.
 test_an_option_of_one_command_before_its_name_is_64_and_sent_there() {
     expect_refusal 64 "$latchkey" -n run a true
     expect_said '-n is an option of `latchkey run`; write it after run;'
@@ -77,7 +77,7 @@ test_an_option_of_one_command_before_its_name_is_64_and_sent_there() {
     expect_refusal 64 "$latchkey" -u
     expect_said "-u needs a value;"
     expect_refusal 64 "$latchkey" -u local:
-    expect_said "which command?"
+    expect_said "no command given"
     expect_refusal 64 "$latchkey" "--bad=redis://:$secret@nowhere.invalid" ls
     expect_refusal 64 "$latchkey" -u "redis://:$secret@nowhere.invalid" no-such
 }
@@ -130,9 +130,9 @@ test_times_that_are_none_are_64_and_named() {
     for time in '' . soon -1 1.2.3 1e5 0x10 5w '5 s' ' 5' 5S 1h30m inf nan 99999999999d \
         "$(printf '9%.0s' {1..60})" $'5\n'; do
         expect_refusal 64 "$latchkey" run -w "$time" a true
-        expect_said "is no time"
+        expect_said "is not a time"
         expect_refusal 64 "$latchkey" run --lease "$time" a true
-        expect_said "is no time"
+        expect_said "is not a time"
     done
     for time in 0 99ms 25h 2d; do
         expect_refusal 64 "$latchkey" run --lease "$time" a true
@@ -254,7 +254,7 @@ test_a_secret_is_told_to_nobody() {
         expect_printed replicas
         expect_no_secret
     done
-    # The holder's command line, the waiter's, and what their logs say.
+    # The command lines and the logs of a holder and of a waiter.
     mkfifo stop
     begin "$latchkey" run --verbose -u "$guarded" a sh -c 'read -r line <stop' 2>holder.said
     local holder=$begun
@@ -280,7 +280,7 @@ test_a_secret_is_told_to_nobody() {
     ! grep -F "$secret" holder.said waiter.said guarded.log || fail "a log shows the secret"
 }
 
-# crowd COUNT: so many locks, with names so long that no buffer holds a list of them.
+# crowd COUNT: makes COUNT locks with names so long that no buffer holds a list of them.
 crowd() {
     local n name
     mkfifo stop
@@ -294,7 +294,7 @@ crowd() {
     eventually many "$1"
 }
 
-# closed WORD…: who reads the output is gone before there is any.
+# closed WORD…: the reader of the output has gone before there is any.
 closed() {
     mkfifo output
     (
@@ -346,7 +346,7 @@ test_nobody_to_hear_it_changes_no_code() {
     check [ $? -eq 69 ]
 }
 
-# Or a connection would take its place, and the server hear what is said and printed.
+# Otherwise a connection would get its number, and output would go to the server.
 test_a_descriptor_that_is_closed_stays_useless() {
     begin "$latchkey" run a sh -c '[ -e /proc/$$/fd/1 ] || [ -e /proc/$$/fd/2 ] || : >closed
         exec sleep 60' >&- 2>&-

@@ -1,4 +1,4 @@
-# `latchkey bench`: figures of every workload, and nothing left.
+# `latchkey bench` prints results of every workload, and leaves no lock behind.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -6,7 +6,7 @@ source "${BASH_SOURCE%/*}/harness.sh"
 test_every_workload_has_a_row_and_leaves_nothing() {
     local words
     expect_exit 0 "$latchkey" bench -t 50ms -T 3
-    for words in "a question to the server" "write lock and unlock" "read lock and unlock" \
+    for words in "request to the server" "write lock and unlock" "read lock and unlock" \
         "each thread its own lock" "write, all threads one lock" "read, all threads one lock"; do
         expect_printed "$words"
     done

@@ -1,18 +1,18 @@
-# Where the lock is: who chooses the server, and what is said when nobody does.
+# How the server of a lock is chosen, and the warning when none is configured.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# An empty one, in the place of the file that chooses local: for other tests.
+# An empty file, instead of the one that chooses local: for other tests.
 export LATCHKEY_CONFIG=/dev/null
 
-# configure LINE…: a file of the test's own.
+# configure LINE…: the test gets a configuration file with these lines.
 configure() {
     printf '%s\n' "$@" >mine.conf
     export LATCHKEY_CONFIG=$PWD/mine.conf
 }
 
-# One line, and the command was not run.
+# One line on stderr, and the command was not run.
 expect_refused() {
     expect_exit "$1" "$latchkey" "${@:2}"
     expect_one_line
@@ -20,7 +20,7 @@ expect_refused() {
     [ ! -s printed ] || fail "$(cat printed)"
 }
 
-# Whether a test can have a mount namespace of its own, with other files in /etc, /run and /tmp.
+# Whether a test can have its own mount namespace, with other files in /etc, /run and /tmp.
 can_mount() {
     unshare --mount sh -c 'mount -t tmpfs none /etc' 2>/dev/null && return
     echo "left out: no mount namespace is to be had here"
@@ -202,7 +202,7 @@ test_tls_of_the_environment_does_no_harm_to_a_url_without_it() {
     expect_exit 64 "$latchkey" run -u "$url" --tls-ca /no/such/ca a true
 }
 
-# Two programs of one user, one of them in a service with PrivateTmp.
+# Two programs of the same user, one of them in a service with PrivateTmp.
 test_root_has_one_server_in_and_out_of_a_private_tmp() {
     if [ "$(id -u)" -ne 0 ] || ! can_mount; then
         return 0

@@ -1,5 +1,5 @@
-# The recipes of docs/COOKBOOK.md, run as they stand there, with stubs for the programs they name: what
-# each of them promises.
+# Runs the recipes of docs/COOKBOOK.md, with stubs for the programs that they name, and checks what each of
+# them promises.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2016,SC2317 # what stubs do is expanded there; tests are called by name
 this_file=$(realpath "${BASH_SOURCE[0]}")
@@ -8,7 +8,7 @@ source "${BASH_SOURCE%/*}/harness.sh"
 
 export SHELL=/bin/sh
 
-# block ID: the commands of a recipe.
+# block ID: prints the commands of a recipe.
 block() {
     awk -v mark="<!-- recipe: $1 -->" '
         $0 == mark { found = 1; next }
@@ -16,7 +16,7 @@ block() {
         inside { print }' "$cookbook"
 }
 
-# recipe ID…: makes ID.sh of each, and a folder of stubs that is first on PATH.
+# recipe ID…: writes each recipe to ID.sh, and puts a folder of stubs first on PATH.
 recipe() {
     local id
     mkdir bin
@@ -28,14 +28,14 @@ recipe() {
     done
 }
 
-# stub NAME: a program that says when it enters and leaves, and that it met another; its text is on
-# stdin, and runs between these two.
+# stub NAME: a program that logs when it begins and ends, and whether another was running. It runs the text
+# on stdin in between.
 stub() {
     {
         cat <<'END'
 #!/bin/sh
 echo "enter ${0##*/} $$" >>"$sandbox/log"
-# gate FILE: waits for it, or for the end of the test.
+# gate FILE: waits for the file, or for the end of the test.
 gate() {
     until [ -e "$sandbox/$1" ] || [ ! -d "$sandbox" ]; do sleep 0.02; done
 }
@@ -193,7 +193,7 @@ test_a_backup_that_fails_leaves_the_dump_before_it() {
     check [ "$(cat shop.sql)" = whole ]
 }
 
-# Whoever enters looks whether the one before lives.
+# Each program checks on entry whether the one before is still alive.
 mailer_stub() {
     stub mailer <<'END'
 last=$(cat "$sandbox/leader" 2>/dev/null)
@@ -222,7 +222,7 @@ test_a_leader_that_is_killed_is_followed() {
 test_a_leader_that_is_ended_hands_over_without_its_lease() {
     recipe leader
     mailer_stub
-    # A lease that the test does not outlive.
+    # A lease that is longer than the test.
     sed -i 's/--lease 5s/--lease 1h/' leader.sh
     begin sh leader.sh
     local first=$begun
@@ -262,7 +262,7 @@ test_a_leader_gives_up_what_cannot_get_better() {
 
 test_a_stale_token_is_refused() {
     recipe fence-store fence-write
-    # The first waits in its work; its `run` is stopped, and so cannot end it when the lock is lost.
+    # The first is in the middle of its work. Its `run` is stopped, so it cannot end it when the lock is lost.
     stub compute <<<'echo "$who" && [ "$who" != late ] || gate go'
     check sh fence-store.sh
     who=late begin sh fence-write.sh 2>late.said
@@ -301,7 +301,7 @@ test_a_failure_is_not_tried_again() {
     stub import <<<'exit 5'
     expect_exit 5 timeout 60 sh lost.sh
     check logged enter 1
-    rm bin/latchkey # so that the minute of -w is not waited for a server
+    rm bin/latchkey # otherwise it would wait a minute (-w) for the server
     printf '#!/bin/sh\nshift\nexec "%s" run --server-timeout 0 "$@"\n' "$latchkey" >bin/latchkey
     chmod +x bin/latchkey
     expect_exit 69 env LATCHKEY_URL=unix:///no/such/socket timeout 60 sh lost.sh
@@ -315,7 +315,7 @@ test_a_lock_that_is_lost_each_time_ends_with_79() {
     check logged enter 3
 }
 
-# One holder, and who waits behind it: pids in $holder, $writer and $reader.
+# One holder and two waiters; their pids are in $holder, $writer and $reader.
 deploy_crowd() {
     begin "$latchkey" run deploy:web sh -c "until [ -e '$PWD/go' ]; do sleep 0.02; done"
     holder=$begun
@@ -358,7 +358,7 @@ test_a_hung_holder_loses_the_lock_to_the_next() {
 
 test_releasing_an_owner_spares_the_one_who_came_after() {
     recipe hung
-    # inspect has seen an owner that is gone when release comes.
+    # inspect shows an owner that is gone when release comes.
     rm bin/latchkey
     cat >bin/latchkey <<END
 #!/bin/sh

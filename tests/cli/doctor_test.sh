@@ -1,4 +1,4 @@
-# What `latchkey doctor` finds, on servers that were made so.
+# The findings of `latchkey doctor` on servers that are configured for them.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC1003,SC2016,SC2317 # quotes are the server's; tests are called by name
 guarantees=$(realpath "${BASH_SOURCE%/*}/../../docs/GUARANTEES.md")
@@ -7,10 +7,10 @@ source "${BASH_SOURCE%/*}/harness.sh"
 program=$(command -v redis-server || command -v valkey-server)
 asker=$(command -v redis-cli || command -v valkey-cli)
 
-# Short names: the path of a test's folder is too long for a socket.
+# A short path: the folder of a test is too long for a socket.
 sockets=$(mktemp -d "$LATCHKEY_LOCAL_DIR/s.XXXXXX") || exit 70
 
-# A test is a shell of its own: its servers end with it, however it ends.
+# Each test is a shell. Its servers end with it, however it ends.
 servers=()
 end_servers() {
     local pid
@@ -31,7 +31,7 @@ answers_or_ended() {
     ask "$1" PING || ! kill -0 "$2" 2>/dev/null
 }
 
-# start_server NAME OPTION…: on a socket of that name.
+# start_server NAME OPTION…: starts a server on a socket of that name.
 start_server() {
     local name=$1
     shift
@@ -44,7 +44,7 @@ start_server() {
     ask "$name" PING >/dev/null
 }
 
-# The same with a port, which another program may have already.
+# The same with a port. Another program may already use the port.
 start_server_on_a_port() {
     local _
     for _ in {1..20}; do
@@ -62,7 +62,7 @@ is_in_step() {
     ask "$1" INFO replication | grep -q "^master_link_status:up"
 }
 
-# A master that nothing is wrong with, and its replica: m and r.
+# A master without faults, and its replica: m and r.
 start_pair() {
     start_server_on_a_port m --appendonly yes --repl-diskless-sync-delay 0
     start_server r --replicaof 127.0.0.1 "$port"
@@ -70,8 +70,8 @@ start_pair() {
     eventually is_in_step r
 }
 
-# pretend NAME SECONDS MAJOR: the server m, at a socket of that name, with a clock that is so far
-# ahead, and of that major version. One connection after the other.
+# pretend NAME SECONDS MAJOR: a proxy for the server m on a socket of that name. It moves the clock ahead by
+# SECONDS and reports that major version. It serves one connection after the other.
 pretend() {
     perl -e '
         use strict;
@@ -97,7 +97,7 @@ pretend() {
             }
         }' "$sockets/$1" "$sockets/m" "$2" "$3" &
     servers+=($!)
-    eventually ask "$1" PING # the socket is there before it listens
+    eventually ask "$1" PING # the socket exists before the proxy listens
 }
 
 doctor() {
@@ -109,7 +109,7 @@ expect_mark() {
     grep -qE "^$1 +$2 " printed || fail "$2 is not $1 in: $(cat printed)"
 }
 
-# That is wrong, with an advice, and nothing else.
+# Only this check is wrong, and it has an advice.
 expect_only() {
     [ "$(grep -c '^wrong ' printed)" -eq 1 ] || fail "not $1 alone is wrong: $(cat printed)"
     expect_mark wrong "$1"
@@ -124,7 +124,7 @@ test_nothing_is_wrong_with_the_private_server() {
     expect_mark fine replicas
 }
 
-# The tests have a configuration, "$LATCHKEY_CONFIG", which chooses local:.
+# The configuration of the tests, "$LATCHKEY_CONFIG", chooses local:.
 test_it_says_who_chose_the_server() {
     expect_exit 0 "$latchkey" doctor
     expect_mark fine server
@@ -134,7 +134,7 @@ test_it_says_who_chose_the_server() {
     expect_printed "local:, chosen by -u: private to this user"
     LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor
     expect_mark note server
-    expect_printed "local:, which nobody chose"
+    expect_printed "local:, because no server is configured"
     expect_printed "do: set url in "
     LATCHKEY_CONFIG=/dev/null expect_exit 0 "$latchkey" doctor --json
     check [ "$(jq -r 'select(.name == "server").grade' printed)" = note ]
@@ -154,7 +154,7 @@ test_it_says_who_chose_the_server() {
 test_it_says_where_the_private_server_is_and_who_does_not_see_it() {
     expect_exit 0 "$latchkey" doctor
     expect_mark fine place
-    expect_printed "$LATCHKEY_LOCAL_DIR; programs that see another file system"
+    expect_printed "$LATCHKEY_LOCAL_DIR; programs that see a different file system"
     if ! unshare --mount true 2>/dev/null; then
         echo "left out: no mount namespace is to be had here"
         return
@@ -201,7 +201,7 @@ test_an_eviction_policy_of_a_server_without_a_limit_is_worth_a_note() {
     ask m CONFIG SET maxmemory-policy allkeys-lru >/dev/null
     expect_exit 0 doctor m
     expect_mark note eviction
-    expect_printed "with maxmemory 0, as now, it is never full"
+    expect_printed "with maxmemory 0, as now, the server is never full"
     expect_printed "CONFIG SET maxmemory-policy noeviction"
 }
 
@@ -275,7 +275,7 @@ test_a_server_that_is_too_old_is_found() {
     expect_printed "6.2 or newer"
 }
 
-# The rights that docs/GUARANTEES.md lists, as it lists them.
+# The rights that docs/GUARANTEES.md lists.
 # shellcheck disable=SC2016 # the back quotes are Markdown's
 needed_rights() {
     sed -n '/^## What the server needs/,/^## /p' "$guarantees" |
@@ -294,14 +294,14 @@ test_the_rights_that_the_guarantees_list_are_enough() {
     expect_printed "user app"
 }
 
-# grant_as_told NAME: gives the line that doctor printed to redis-cli, as a person would copy it.
+# grant_as_told NAME: runs the line that doctor printed in redis-cli, as a person would copy it.
 grant_as_told() {
     local line
     line=$(grep '^ACL SETUSER ' printed) || fail "no line to copy in: $(cat printed)"
     [ "$(echo "$line" | "$asker" -s "$sockets/$1" 2>&1)" = OK ] || fail "$line"
 }
 
-# What the command says of a right that is missing leads to the line that grants it.
+# The message about a missing right leads to the line that grants it.
 test_a_denial_leads_to_doctor_and_doctor_to_the_line_that_helps() {
     local prefix user url words
     start_pair
@@ -336,7 +336,7 @@ test_the_line_to_copy_is_the_advice_of_json() {
     check [ "$(jq -r 'select(.name == "rights").advice' printed)" = "ACL SETUSER app +get +zcard" ]
 }
 
-# A wrong password is nothing that doctor could say more of.
+# doctor cannot say more about a wrong password.
 test_a_password_that_is_refused_does_not_lead_to_doctor() {
     start_server locked --requirepass right
     expect_exit 77 "$latchkey" run -u "unix://:wrong@$sockets/locked" a true
@@ -424,7 +424,7 @@ test_a_db_that_may_not_be_selected_is_a_right_that_is_missing() {
     expect_printed "ACL SETUSER app +select"
 }
 
-# All at once, and each of them is told.
+# All faults at once: doctor reports each of them.
 test_what_is_wrong_does_not_hide_what_else_is() {
     start_pair
     start_server alone --maxmemory-policy allkeys-lru --maxmemory 1gb

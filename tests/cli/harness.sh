@@ -1,11 +1,10 @@
-# What the tests of the command share; sourced by each of them. A test file is run by
-# `with-local-server bash FILE COMMAND`: it has a private server of its own, and a folder of its own as
-# its working directory.
+# Shared by the tests of the command: each of them sources this file. `with-local-server bash FILE COMMAND` runs
+# a test file, with a private server and a working directory of its own.
 #
-#   test_a_sentence() { … }      every function whose name begins so is a test, in the order of names
+#   test_a_sentence() { … }      every function with such a name is a test; they run in the order of names
 #   run_tests                    at the end of the file
 #
-# A test fails at the first check that fails. Tests wait for conditions, never for a time.
+# A test ends at the first check that fails. Tests wait for conditions, never for a fixed time.
 # shellcheck shell=bash
 set -u
 
@@ -14,7 +13,7 @@ latchkey=$(realpath -e "$1") || exit 70
 test_folder=$(mktemp -d "$LATCHKEY_LOCAL_DIR/test.XXXXXX") || exit 70
 cd "$test_folder" || exit 70
 
-# Where a server is away the command ends with threads of the library at work: on purpose.
+# If a server is away, the command exits while threads of the library still run. That is intended.
 export TSAN_OPTIONS=report_thread_leaks=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 
 fail() {
@@ -22,12 +21,12 @@ fail() {
     exit 1
 }
 
-# check WORD…: the command succeeds.
+# check WORD…: the test fails unless the command succeeds.
 check() {
     "$@" || fail "failed: $*"
 }
 
-# expect_exit CODE COMMAND…; what it said on stderr is in the file `said`, on stdout in `printed`.
+# expect_exit CODE COMMAND…: leaves the command's stderr in the file `said`, its stdout in `printed`.
 expect_exit() {
     local code=$1 got
     shift
@@ -44,12 +43,12 @@ expect_printed() {
     grep -qF -- "$1" printed || fail "\"$1\" is not in: $(cat printed)"
 }
 
-# One line on stderr, no more.
+# Exactly one line on stderr.
 expect_one_line() {
     [ "$(wc -l <said)" -eq 1 ] || fail "not one line: $(cat said)"
 }
 
-# eventually COMMAND…: waits until it succeeds, a minute at most.
+# eventually COMMAND…: waits until the command succeeds, for at most a minute.
 eventually() {
     local end=$((SECONDS + 60))
     until "$@" >/dev/null 2>&1; do
@@ -62,15 +61,15 @@ is_gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# Gone, or nobody has asked for its status yet.
+# The process is gone, or a zombie.
 is_dead() {
     local state
     state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
     [ "${state:-Z}" = Z ]
 }
 
-# begin COMMAND…: in the background, in a process group of its own, ended with the test; its pid is in
-# $begun. What runs under a lock ends with its `latchkey run`.
+# begin COMMAND…: runs it in the background, in a process group of its own, until the end of the test. Its pid
+# is in $begun. A command under a lock ends with its `latchkey run`.
 started=()
 begin() {
     set -m
@@ -83,7 +82,7 @@ begin() {
 end_started() {
     local pid
     for pid in "${started[@]}"; do
-        kill -CONT -- "-$pid" # first: it would undo the stop by which a leak check looks at what ends
+        kill -CONT -- "-$pid" # before TERM: a leak check stops the process that ends, and CONT would undo that
         kill -TERM -- "-$pid"
     done 2>/dev/null
     # shellcheck disable=SC2046 # a word for each job
@@ -91,8 +90,8 @@ end_started() {
     wait
 }
 
-# hold WORD…: another `run` with these words has its lock until `let_go`. What it says on stderr, and
-# its end, are not checked. A file that holds in another way has these functions of its own.
+# hold WORD…: another `run` with these words holds its lock until `let_go`. Its stderr and its exit code are not
+# checked. A file that needs another kind of holder defines these functions itself.
 hold() {
     mkfifo stop
     "$latchkey" run "$@" sh -c 'echo >held; read -r line <stop' &
@@ -118,8 +117,8 @@ ends_with() {
     [ "$got" -eq "$1" ] || fail "ended with $got, not $1"
 }
 
-# start_server WORD…: a server of the test's own, that nobody starts again, with these words of a
-# configuration; its pid is in $server, its socket in $socket and $url.
+# start_server WORD…: starts a server for this test with these configuration words. Nothing restarts it. Its pid
+# is in $server, its socket in $socket and $url.
 start_server() {
     local program
     program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
@@ -130,7 +129,7 @@ start_server() {
         >server.log 2>&1
     # shellcheck disable=SC2034
     server=$begun
-    # The socket is there before anybody listens at it.
+    # The socket exists before the server listens on it.
     eventually perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$socket"
 }
 
@@ -147,8 +146,8 @@ beat="perl $test_folder/beat"
 # shellcheck disable=SC2016,SC2034
 kill_run='kill -KILL "$(sed "s/.*) . //; s/ .*//" "/proc/$PPID/stat")"; exec sleep 1000'
 
-# private-tmp FOLDER LATCHKEY COMMAND…: in a mount namespace, FOLDER is /tmp for the command. What
-# LATCHKEY was built with is still there if it was.
+# private-tmp FOLDER LATCHKEY COMMAND…: runs the command in a mount namespace in which FOLDER is /tmp. If the build
+# folder of LATCHKEY is in /tmp, it stays visible.
 cat >"$test_folder/private-tmp" <<'END'
 folder=$1 build=${2%/cli/latchkey}
 shift 2

@@ -1,11 +1,11 @@
-# What the command says when something is wrong names its own options, and leads on.
+# Error messages name the options of the command, and say what to try next.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
 program=$(command -v redis-server || command -v valkey-server)
 
-# A certificate for 127.0.0.1, and its key, in cert.pem and key.pem.
+# Makes a certificate for 127.0.0.1 in cert.pem, and its key in key.pem.
 make_certificate() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
         -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>openssl.log ||
@@ -16,7 +16,7 @@ is_ready_or_gone() {
     grep -q 'eady to accept connections' server.log || is_gone "$1"
 }
 
-# start_ports OPTION…: a server with a plain port, $plain, and one of TLS, $secure.
+# start_ports OPTION…: starts a server with a plain port, $plain, and a TLS port, $secure.
 start_ports() {
     local _
     make_certificate
@@ -25,12 +25,12 @@ start_ports() {
         begin "$program" --bind 127.0.0.1 --port "$plain" --tls-port "$secure" --save '' --dir "$PWD" \
             --tls-cert-file cert.pem --tls-key-file key.pem --tls-ca-cert-file cert.pem "$@" >server.log 2>&1
         eventually is_ready_or_gone "$begun"
-        is_gone "$begun" || return 0 # otherwise another program has the port
+        is_gone "$begun" || return 0 # otherwise another program uses the port
     done
     fail "no server: $(cat server.log)"
 }
 
-# The line has options where the library has fields.
+# The message names options, not fields of the library.
 expect_options() {
     local field
     expect_one_line
@@ -118,9 +118,9 @@ test_texts_that_cannot_be_used_name_options() {
         ! grep -q NULL said || fail "$(cat said)"
     done
     expect_exit 64 "$latchkey" run --lease 10ms a true
-    expect_said "--lease 10ms: it must be 0.1s to 24h"
+    expect_said "--lease 10ms is out of range; it must be 0.1s to 24h"
     expect_exit 64 "$latchkey" run --wait long a true
-    expect_said "--wait long is no time"
+    expect_said "--wait long is not a time"
 }
 
 run_tests

@@ -1,14 +1,14 @@
-# The manual and the completions say what the command does: no option more, none less.
+# The manual and the completions have exactly the options of the command.
 # shellcheck shell=bash source-path=SCRIPTDIR source-path=SCRIPTDIR/../..
 # shellcheck disable=SC2317 # run_tests calls the tests
-source_folder=$(realpath "${BASH_SOURCE%/*}/../..") # the harness goes elsewhere
+source_folder=$(realpath "${BASH_SOURCE%/*}/../..") # before the harness changes the folder
 # shellcheck source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
 pages=$source_folder/man
 completions=$source_folder/completions
 
-# In a test that leaves commands waiting in the background: they end with it, also where it fails.
+# For a test that leaves commands in the background: they end with the test, even if it fails.
 end_jobs_with_test() {
     trap 'jobs -p | xargs -r kill 2>/dev/null' EXIT
 }
@@ -20,7 +20,7 @@ subcommands() {
     "$latchkey" help | sed -nE 's/^  ([a-z]+) +[^ ].*/\1/p'
 }
 
-# The options that a subcommand prints with --help, one a line, sorted.
+# The options that a subcommand prints with --help, one on each line, sorted.
 helped_options() {
     "$latchkey" help "$1" | sed -n '/^options$/,/^examples$/p' |
         sed -nE 's/^ +(-[A-Za-z])?,? *(--[a-z-]+)( .*)?$/\1 \2/p' | one_a_line
@@ -89,7 +89,7 @@ test_pages_refer_to_pages_that_exist() {
     done <named
 }
 
-# Lines of a literal block that begin in column one; those of C are not for the shell.
+# The lines of the literal blocks.
 examples() {
     section "$1" EXAMPLES | sed -n '/^\.Bd -literal/,/^\.Ed/p' | sed '/^\./d'
 }
@@ -139,7 +139,7 @@ test_the_keys_of_a_configuration_are_those_of_latchkey_conf_5() {
     expect_same "the keys" keys in_page
 }
 
-# The lines of its examples can be read.
+# The command accepts the lines of the examples.
 test_the_examples_of_latchkey_conf_5_are_understood() {
     examples "$pages/latchkey.conf.5" | sed "s,/etc/latchkey.password,$PWD/password,; /^url = local/d" >mine.conf
     echo s3cr3t >password
@@ -164,7 +164,7 @@ test_the_page_of_the_library_has_each_function_type_and_status() {
     expect_same "statuses" statuses in_page
 }
 
-# The keys of an object, at each level, must be words of the page.
+# The page describes the keys of an object at each level.
 expect_keys_in() {
     local page=$1 key
     grep -oE '"[a-z_0-9]+":' printed | tr -d '":' | sort -u >keys
@@ -174,7 +174,7 @@ expect_keys_in() {
     done <keys
 }
 
-# Ends the wait and the hold of the test below, and has what `watch` saw of it in `printed`.
+# Ends the wait and the hold of the test below, and leaves the output of `watch` about them in `printed`.
 watch_until_released() {
     local watch
     "$latchkey" watch --json -i 10ms >printed &
@@ -213,8 +213,8 @@ test_fields_of_json_are_in_the_pages() {
 
 # ------------------------------------------------------------------------------ bash
 
-# complete_line LINE: what bash would offer at its end, in `offered`. COMP_WORDS is split as bash does
-# it: at spaces, and at : and = with these as words of their own.
+# complete_line LINE: leaves what bash would offer at its end in `offered`. Splits COMP_WORDS as bash does: at
+# spaces, and at : and =, which become words of their own.
 complete_line() {
     local COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=() COMP_CWORD COMPREPLY=()
     mapfile -t COMP_WORDS < <(sed -E 's/([:=]+)/ \1 /g' <<<"$1" | tr -s ' ' '\n' | sed '/^$/d')
@@ -258,8 +258,8 @@ test_bash_offers_the_options_that_help_prints() {
     done
 }
 
-# What `latchkey` takes before the subcommand: all that its commands have in common, and --json.
-lead_options() {
+# The options before the subcommand: those that all subcommands have, and --json.
+global_options() {
     local name
     for name in run ls inspect watch top release doctor bench; do
         helped_options "$name"
@@ -271,7 +271,7 @@ test_bash_offers_the_options_of_all_before_the_subcommand() {
     load_bash_completion
     complete_line "latchkey -"
     # shellcheck disable=SC2046
-    expect_offered $(lead_options)
+    expect_offered $(global_options)
     complete_line "latchkey --verbose --tls-k"
     expect_offered --tls-key
 }
@@ -305,8 +305,8 @@ test_bash_offers_all_as_usual_behind_options_of_all() {
 }
 
 test_latchkey_1_lists_the_options_of_all() {
-    lead_options | sed -nE '/^--(help|version)$/d; /^--/p' | one_a_line >wanted
-    section "$pages/latchkey.1" DESCRIPTION | sed -n '/^Options that all/,/^Options of one/p' |
+    global_options | sed -nE '/^--(help|version)$/d; /^--/p' | one_a_line >wanted
+    section "$pages/latchkey.1" DESCRIPTION | sed -n '/^Options that all/,/^All other options/p' |
         sed -nE 's/^\.Fl (-[a-z-]+).*/-\1/p' | one_a_line >in_page
     expect_same latchkey.1 wanted in_page
 }
@@ -360,7 +360,7 @@ test_bash_offers_locks_and_then_commands() {
     done
     complete_line "$latchkey inspect dep"
     expect_offered deploy:web
-    complete_line "$latchkey inspect deploy:w" # bash replaces what is behind its last break
+    complete_line "$latchkey inspect deploy:w" # bash only replaces the part after its last break
     expect_offered web
     complete_line "$latchkey inspect deploy:web "
     expect_offered ''
@@ -399,7 +399,7 @@ test_bash_offers_the_locks_of_a_server_that_is_configured() {
 
 # ------------------------------------------------------------------------------ zsh and fish
 
-# The rows of `common` and of the function of a subcommand: {-s,--shared}, '--nb[…]', {-w+,--wait=}.
+# Reads the rows of `common` and of the function of a subcommand: {-s,--shared}, '--nb[…]', {-w+,--wait=}.
 zsh_options() {
     {
         sed -n "/^_latchkey_$1() {/,/^}/p" "$completions/_latchkey" >its_own
@@ -444,7 +444,7 @@ test_zsh_and_fish_have_the_subcommands() {
 }
 
 test_zsh_and_fish_have_the_options_of_all_before_the_subcommand() {
-    lead_options | one_a_line >wanted
+    global_options | one_a_line >wanted
     {
         sed -n '/ common=(/,/^    )/p' "$completions/_latchkey"
         sed -n '/_arguments -C : [$]common/,/arguments/p' "$completions/_latchkey"
@@ -456,7 +456,7 @@ test_zsh_and_fish_have_the_options_of_all_before_the_subcommand() {
     expect_same fish wanted got
 }
 
-# fish_offers LINE: the words that fish offers at its end, in `offered`.
+# fish_offers LINE: leaves the words that fish offers at its end in `offered`.
 fish_offers() {
     # shellcheck disable=SC2016 # fish expands them
     fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$completions/latchkey.fish" "$1" |

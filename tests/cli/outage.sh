@@ -1,22 +1,22 @@
-# What the tests of `latchkey run` without a server share; sourced by them after harness.sh.
+# Shared by the tests of `latchkey run` without a server. They source it after harness.sh.
 # shellcheck shell=bash disable=SC2154
 
 program=$(command -v redis-server || command -v valkey-server) || fail "there is no server"
 
-# The server has said something, if only that it refuses us. Its socket is there a moment earlier.
+# The server answers, even if it only refuses us. Its socket exists a moment earlier.
 answers() {
     "$latchkey" ls -u "$url"
     [ $? -ne 69 ]
 }
 
-# choose_address: $url and $socket for `serve`, and a folder for its data.
+# choose_address: sets $url and $socket for `serve`, and makes a folder for its data.
 choose_address() {
     socket=$(mktemp -u "$test_folder/s.XXXX")
     url=unix://$socket
     mkdir data
 }
 
-# serve: a server there, that keeps its locks when it is killed; its pid is in $server.
+# serve: starts a server at that address, which keeps its locks if it is killed. Its pid is in $server.
 serve() {
     begin "$program" --port 0 --unixsocket "$socket" --save '' --appendonly yes \
         --appendfsync always --dir "$PWD/data" >>server.log 2>&1
@@ -29,7 +29,7 @@ end_server() {
     wait "$server" 2>/dev/null
 }
 
-# hold_by_nobody LOCK: somebody who has died holds it, until `free_lock` or for five minutes.
+# hold_by_nobody LOCK: a dead client holds the lock, until `free_lock` or for five minutes.
 hold_by_nobody() {
     # shellcheck disable=SC2016
     { "$latchkey" run -u "$url" --lease 300 "$1" sh -c "$kill_run"; } 2>/dev/null
@@ -40,8 +40,8 @@ free_lock() {
     check "$latchkey" release -u "$url" --yes "$1"
 }
 
-# on_terminal WORD…: `latchkey WORD…` at a terminal, in the background; what stands there is in
-# `shown`, its pid in $queued.
+# on_terminal WORD…: runs `latchkey WORD…` on a terminal, in the background. The terminal's text is in `shown`,
+# its pid in $queued.
 on_terminal() {
     begin script -qefc "'$latchkey' $*" shown >script.log
     # shellcheck disable=SC2034

@@ -1,12 +1,12 @@
-# `latchkey run` after a writer that died with the lock.
+# `latchkey run` after a writer died with the lock.
 # shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# A mark outlives its test: each test has a lock of its own.
+# The mark stays after the test, so each test uses a different lock.
 tell='echo "abandoned: ${LATCHKEY_ABANDONED-no}"'
 
-# abandon WORD…: a `run WORD…` is killed. The lock is free when its lease has run out.
+# abandon WORD…: kills a `run WORD…`. The lock is free when its lease has expired.
 abandon() {
     { "$latchkey" run --lease 0.5 "$@" sh -c "$kill_run"; } 2>/dev/null
     [ $? -eq 137 ] || fail "not killed"
@@ -42,7 +42,7 @@ test_a_writer_that_was_told_clears_the_mark() {
 test_verbose_says_it() {
     abandon f
     expect_exit 0 "$latchkey" run --verbose --on-abandoned run f true
-    expect_said 'lock "f": its last writer did not release it; what it left may be half-done'
+    expect_said 'lock "f": its last writer did not release it and may have left its work half-done'
     expect_exit 0 "$latchkey" run --verbose f true
     ! grep -q 'half-done' said || fail "$(cat said)"
 }
@@ -84,7 +84,7 @@ test_with_fail_all_in_the_queue_are_told() {
     [ ! -e ran ] || fail "it ran"
 }
 
-# How long the mark still has, in ms.
+# The time until the server drops the mark, in ms.
 time_left() {
     "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" --raw eval \
         'local key = redis.call("KEYS", "*")[1]; return redis.call("PTTL", key)' 0

@@ -1,9 +1,9 @@
-# What `latchkey run` tells others about its holder, and the group of its readers.
+# The name that `latchkey run` shows for its holder, and the group of its readers.
 # shellcheck shell=bash disable=SC2317,SC2016
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# expect_app APP WORD…: so the holder of `run WORD…` is called, whose command is `look` or has its text.
+# expect_app APP WORD…: the holder of `run WORD…`, whose command is `look` or contains its text, has this name.
 expect_app() {
     local app=$1
     shift

@@ -1,12 +1,12 @@
-# A lock is handed over to `latchkey run`, which is too slow to claim it within its second.
+# A lock is handed over to `latchkey run`, which is too slow to claim it within a second.
 # shellcheck shell=bash disable=SC2317,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 # shellcheck source=outage.sh
 source "${BASH_SOURCE%/*}/outage.sh"
 
-# A network before the server at $socket, at the socket `front`. While there is a file `held`, it keeps
-# back what clients send, but for connections that have subscribed: grants are heard, claims are not.
+# A proxy on the socket `front` for the server at $socket. While the file `held` exists, it delays what clients send,
+# except on connections that have subscribed: grants arrive, claims do not.
 cat >"$test_folder/network" <<'END'
 use strict;
 use warnings;
@@ -55,8 +55,8 @@ is_held_by_nobody() {
     "$latchkey" inspect -u "$url" a | grep -q 'nobody holds it'
 }
 
-# miss_a_hand_over WORD…: `run WORD…` waits, is handed the lock, and its claim does not reach the server
-# before the hand-over is over.
+# miss_a_hand_over WORD…: `run WORD…` waits and gets the lock by hand-over. Its claim does not reach the server in
+# time.
 miss_a_hand_over() {
     start_server
     eventually answers

@@ -1,4 +1,4 @@
-# What `latchkey run` ends with.
+# The exit codes of `latchkey run`.
 # shellcheck shell=bash
 source "${BASH_SOURCE%/*}/harness.sh"
 
@@ -40,7 +40,7 @@ test_a_conflict_is_1_or_what_was_asked_for() {
     expect_exit 0 "$latchkey" run -n a true
 }
 
-# Two readers that want to write wait for each other: the second is told at once.
+# Two readers that both want to write would wait for each other, so the second fails at once.
 test_a_conflict_of_upgrades_is_a_conflict_too() {
     export latchkey
     cat >second <<'END'

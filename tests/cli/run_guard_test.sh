@@ -1,16 +1,16 @@
-# The command has ended before another has its lock, whatever happens to `latchkey run`.
+# The command ends before another holder gets the lock, whatever happens to `latchkey run`.
 # shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# begin_beats WORD…: `latchkey run WORD…` of a command that works all the time, once it does.
+# begin_beats WORD…: starts `latchkey run WORD…` with a command that works all the time, and waits until it works.
 begin_beats() {
     begin "$latchkey" run "$@" sh -c 'echo "$PPID" >guard; echo $$ >child; exec '"$beat" 2>said
     run=$begun
     eventually test -s beats
 }
 
-# The next holder works when the first has ended, and the first goes on no more.
+# The next holder works only after the first has ended, and the first does not go on.
 expect_next_alone() {
     expect_exit 0 "$latchkey" run -w 60 a sh -c '
         if grep -qs "^State:.[^ZXT]" "/proc/$(cat child)/status"; then echo "it works" >beside; fi
@@ -42,7 +42,7 @@ test_run_stopped_by_sigttou() {
     stop_with TTOU
 }
 
-# Not even `run` itself is stopped: it stops its command, and keeps the lock for it.
+# `run` itself is not stopped: it stops its command, and keeps the lock.
 test_a_stop_of_run_without_a_terminal_is_passed_on() {
     begin_beats --lease 5 a
     kill -TSTP "$run"
@@ -89,7 +89,7 @@ test_the_guard_killed_ends_what_the_command_has_started_too() {
     is_dead "$(cat grandchild)" || fail "it goes on"
 }
 
-# A machine that sleeps stops all processes, and lets them go on when leases are over.
+# A machine that sleeps stops all processes, and continues them after their leases have ended.
 test_all_stopped_and_continued_as_by_a_machine_that_sleeps() {
     begin_beats --lease 1 a
     kill -STOP "$(cat guard)" "$run" "$(cat child)"
@@ -103,7 +103,7 @@ test_all_stopped_and_continued_as_by_a_machine_that_sleeps() {
     wc -l <beats | cmp - before || fail "it went on"
 }
 
-# stutter PID COUNT: stops it nearly all the time, as a machine that has no CPU for it.
+# stutter PID COUNT: stops the process nearly all the time, as if it got no CPU.
 stutter() {
     perl -e '
         my ($pid, $times) = @ARGV;
@@ -117,7 +117,7 @@ stutter() {
 
 test_a_run_that_gets_no_cpu() {
     local one other
-    # The kernel gives the file back when its process ends, however it does.
+    # The kernel releases the file lock when its process ends, however it ends.
     cat >work <<'END'
 use Fcntl ":flock";
 open my $inside, ">", "inside" or die;
@@ -136,7 +136,7 @@ END
     [ ! -e beside ] || fail "two at once"
 }
 
-# Each of these starts what works on, with its pid in `other`, and waits for it.
+# Each of these starts a process that works on, writes its pid to `other`, and waits for it.
 other_group='set -m; sleep 1000 & echo $! >other; wait'
 other_session='setsid --wait sh -c "echo \$\$ >other; exec sleep 1000"'
 other_terminal='script -qec "echo \$\$ >other; exec sleep 1000" /dev/null'

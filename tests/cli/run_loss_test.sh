@@ -1,4 +1,4 @@
-# `latchkey run` when its lock is lost: the command, all of it, has ended before another has the lock.
+# `latchkey run` loses its lock: all processes of the command end before another holder gets the lock.
 # shellcheck shell=bash disable=SC2317,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -7,7 +7,7 @@ ask_server() {
     "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" "$@"
 }
 
-# A command with a child that does not listen to SIGTERM; their pids are in `child` and `grandchild`.
+# A command with a child that ignores SIGTERM. Their pids are in `child` and `grandchild`.
 cat >"$test_folder/stubborn" <<'END'
 (trap "" TERM; echo "$BASHPID" >grandchild; while :; do sleep 0.01; done) &
 echo $$ >child
@@ -15,7 +15,7 @@ wait
 END
 stubborn=(bash "$test_folder/stubborn")
 
-# run_stubborn WORD…: `latchkey run WORD…` of that in the background, once it is at work.
+# run_stubborn WORD…: starts `latchkey run WORD…` with that command in the background, and waits until it works.
 run_stubborn() {
     begin "$latchkey" run "$@" "${stubborn[@]}" 2>said
     run=$begun
@@ -49,7 +49,7 @@ test_a_server_that_is_killed() {
     began=$SECONDS
     kill -KILL "$server"
     expect_loss
-    # It does not wait for a server that has nothing to take back.
+    # It does not wait for the server: there is nothing to release.
     [ $((SECONDS - began)) -lt 4 ] || fail "it took $((SECONDS - began)) s"
 }
 
@@ -58,7 +58,7 @@ test_a_server_that_is_away_for_less_than_the_lease_is_no_loss() {
     "$latchkey" run -u "$url" --lease 4 a sh -c 'echo >up; while [ ! -e end ]; do sleep 0.01; done' &
     eventually test -e up
     kill -STOP "$server"
-    # A request that the server leaves unanswered shows that it is away.
+    # A request without an answer shows that the server is away.
     timeout 0.5 "$latchkey" ls -u "$url"
     kill -CONT "$server"
     eventually "$latchkey" ls -u "$url"
@@ -70,7 +70,7 @@ test_a_release_by_force_is_told_in_one_sentence() {
     run_stubborn a
     "$latchkey" release --yes a || fail "release: $?"
     expect_loss
-    expect_said 'lock "a" is lost, not renewed in time or taken away by force; ending the command'
+    expect_said 'lock "a" is lost: its lease was not renewed in time, or it was released by force; ending the command'
 }
 
 test_a_line_that_cannot_be_written_is_no_reason_to_die() {
@@ -82,7 +82,7 @@ test_a_line_that_cannot_be_written_is_no_reason_to_die() {
     check [ $? -eq 79 ]
 }
 
-# Nobody is left to end the command: the one case that latchkey-run(1) names.
+# Nobody is left to end the command. latchkey-run(1) names this case.
 test_a_command_that_ends_after_the_loss_is_a_loss_too() {
     mkfifo end
     begin "$latchkey" run --lease 0.5 a sh -c 'echo "$PPID" >guard; read -r line <end; echo >ended' 2>said
@@ -97,7 +97,7 @@ test_a_command_that_ends_after_the_loss_is_a_loss_too() {
     [ $? -eq 79 ] || fail "not 79"
 }
 
-# The server is away for the holder alone, and serves the next in the queue.
+# The server is away only for the holder, and serves the next waiter.
 test_the_command_has_ended_before_another_is_granted() {
     local next round
     start_server

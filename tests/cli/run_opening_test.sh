@@ -1,11 +1,11 @@
-# `latchkey run` is started, and the server is not there.
+# `latchkey run` is started while the server is away.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 # shellcheck source=outage.sh
 source "${BASH_SOURCE%/*}/outage.sh"
 
-# open_later WORD…: `run WORD…` has noticed that the server is away; its pid is in $queued.
+# open_later WORD…: starts `run WORD…` and waits until it has noticed that the server is away. Its pid is in $queued.
 open_later() {
     choose_address
     begin "$latchkey" run -u "$url" "$@" a touch ran 2>said

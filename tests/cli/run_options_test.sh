@@ -1,4 +1,4 @@
-# The options of `latchkey run`, and what its command is given.
+# The options of `latchkey run`, and the environment of its command.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -88,7 +88,7 @@ test_two_dashes_end_the_options() {
     expect_printed dashed
 }
 
-# Such a command is there, so that it would run if it were taken for one.
+# A command of this name exists, and would run if the word were taken for a command.
 test_an_option_behind_the_name_is_refused_and_sent_before_it() {
     local word
     for word in -n --nonblock -w5 --wait=5 -sn -cx --help -u --no-such -Z ---; do
@@ -123,7 +123,7 @@ test_the_command_has_no_descriptor_of_ours() {
     cmp -s inherited printed || fail "$(cat inherited), and under the lock $(cat printed)"
 }
 
-# Otherwise a connection gets such a number, and what we say goes to the server.
+# Otherwise a connection would get this descriptor number, and messages would go to the server.
 test_descriptors_that_came_closed_are_used_for_nothing() {
     # shellcheck disable=SC2016
     "$latchkey" run a sh -c '
@@ -161,7 +161,7 @@ test_the_lease_is_what_was_asked_for() {
 test_a_short_lease_is_renewed_as_long_as_the_command_runs() {
     "$latchkey" run --lease 1 a sh -c 'echo >held; while [ ! -e enough ]; do sleep 0.01; done' &
     eventually test -e held
-    # Two leases' time is over when two waits of a lease each have been in vain.
+    # After two failed waits of one lease each, the time of two leases has passed.
     for _ in 1 2; do
         expect_exit 1 "$latchkey" run -w 1 a true
     done
@@ -210,7 +210,7 @@ test_stdin_and_stdout_are_those_of_the_command() {
     seq 100000 >numbers
     "$latchkey" run a cat <numbers >copy || fail "ended with $?"
     check cmp numbers copy
-    # What the command does not read is still there for the next.
+    # Input that the command does not read is left for the next command.
     printf 'one\ntwo\n' | {
         "$latchkey" run a true
         cat

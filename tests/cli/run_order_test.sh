@@ -1,4 +1,4 @@
-# Many at once: `latchkey run` excludes whom it must, lets together whom it may, and keeps the order.
+# Many at once: writers exclude each other, readers share the lock, and the queue keeps its order.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"

@@ -1,4 +1,4 @@
-# `latchkey run` waits, and the server goes away and comes back.
+# `latchkey run` waits while the server goes away and comes back.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -9,8 +9,8 @@ queues() {
     "$latchkey" inspect -u "$url" a | grep -q '1 holds it, 1 wait'
 }
 
-# queue WORD…: behind another holder of the lock, `run WORD…` waits; its pid is in $queued. It says
-# what it has to say in the file `said`.
+# queue WORD…: `run WORD…` waits behind another holder of the lock. Its pid is in $queued, its stderr in the file
+# `said`.
 queue() {
     choose_address
     serve
@@ -97,7 +97,7 @@ test_the_server_timeout_begins_anew_with_each_outage() {
     eventually grep -q 'still waiting' said
     serve
     eventually queues
-    # By now the whole of the time is over, counted from the first outage.
+    # By now the whole time has passed since the first outage.
     expect_exit 1 "$latchkey" run -u "$url" -w 8 a true
     end_server
     eventually is_away

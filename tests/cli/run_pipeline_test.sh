@@ -1,4 +1,4 @@
-# `latchkey run` in a pipeline at a terminal: as flock(1), it leaves the terminal to the job.
+# `latchkey run` in a pipeline on a terminal: it leaves the terminal to the job, as flock(1) does.
 # shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -7,7 +7,7 @@ source "${BASH_SOURCE%/*}/terminal.sh"
 
 export LESS= LESSHISTFILE=-
 
-# The end of a pipeline. A key that comes before it is there would not be for it.
+# The last command of a pipeline. A key that is typed before it runs would not reach it.
 reader="sh -c 'echo >reads; exec cat'"
 
 # ------------------------------------------------------------------------------ in tmux, by SHELL
@@ -69,7 +69,7 @@ loses_while_stopped() {
     wc -l <beats | cmp - before || fail "it went on"
 }
 
-# As `latchkey run x ./job | less` once did: the reader wants the terminal before the command ends.
+# As in `latchkey run x ./job | less`: the reader uses the terminal before the command ends.
 excludes_while_its_reader_pages() {
     open_terminal 80 "$1"
     type_line "\$latchkey run --lease 4 x sh -c 'echo \$\$ >child; seq 1000; exec $beat' | less"
@@ -90,8 +90,8 @@ done
 
 # ------------------------------------------------------------------------------ by script(1)
 
-# begin_script SHELL TEXT: in a terminal of its own; its keys are written to descriptor 8, what it
-# shows is in the file `shown`.
+# begin_script SHELL TEXT: runs the text in a terminal of its own. Keys are written to descriptor 8; the output is in
+# the file `shown`.
 begin_script() {
     mkfifo keys
     exec 8<>keys
@@ -132,7 +132,7 @@ reads_in_the_command_under_script() {
     eventually is_free x
 }
 
-# The terminal is closed: nothing of the job is left.
+# The terminal is closed: no process of the job is left.
 hangs_up_under_script() {
     begin_script "$1" '$latchkey run x sh -c "echo \$\$ >child; exec sleep 1000" | cat'
     eventually test -s child

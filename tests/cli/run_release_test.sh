@@ -1,11 +1,11 @@
-# `latchkey run` gives its lock back, and the server is away.
+# `latchkey run` releases its lock while the server is away.
 # shellcheck shell=bash disable=SC2317,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 # shellcheck source=outage.sh
 source "${BASH_SOURCE%/*}/outage.sh"
 
-# run_without SIGNAL: the command of `run` sends it to the server, and ends with 5.
+# run_without SIGNAL: the command of `run` sends the signal to the server, and exits with 5.
 run_without() {
     start_server
     eventually answers

@@ -1,11 +1,11 @@
-# A password that `latchkey run` is given is seen by nobody.
+# Nobody can see a password that `latchkey run` is given.
 # shellcheck shell=bash disable=SC2317
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
 password=pw-geheim-1
 
-# In no command line of the process or its children, and in no file.
+# Neither a command line of the process or its children nor a file contains the password.
 expect_secret() {
     local pid
     for pid in "$1" $(cat child); do
@@ -19,7 +19,7 @@ run_with() {
     run_as run --verbose "$@"
 }
 
-# run_as WORD…: the words up to the name.
+# run_as WORD…: the words before the lock name.
 run_as() {
     mkfifo stop
     # shellcheck disable=SC2016

@@ -1,12 +1,13 @@
-# Signals to `latchkey run`: while it waits, while the command runs, and the one that nobody hears.
+# Signals to `latchkey run`: while it waits, while the command runs, and SIGKILL.
 # shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# A shell ignores SIGINT for what it starts in the background.
+# A shell starts background commands with SIGINT ignored.
 as_in_front=(env --default-signal=INT --default-signal=QUIT)
 
-# killed_by FILE COMMAND…: the number of the signal that ended it, or 0, in FILE; its pid in FILE.pid.
+# killed_by FILE COMMAND…: writes the number of the signal that killed the command, or 0, to FILE, and its pid to
+# FILE.pid.
 killed_by() {
     perl -e '
         my $file = shift;
@@ -71,7 +72,7 @@ test_a_command_that_dies_of_a_forwarded_signal_is_128_and_its_number() {
     expect_exit 0 "$latchkey" run -n a true
 }
 
-# The command is there, and has not come to its exec: see late_exec.c.
+# The child process exists, but has not reached its exec: see late_exec.c.
 test_a_signal_that_comes_before_the_exec_is_forwarded_too() {
     local preloaded=${latchkey%/cli/latchkey}/tests/liblk_late_exec.so
     check test -e "$preloaded"
@@ -120,7 +121,7 @@ test_a_caller_that_ignores_its_children_is_answered_too() {
     expect_exit 3 timeout 20 env --ignore-signal=CHLD "$latchkey" run a sh -c 'exit 3'
 }
 
-# What is blocked and ignored, of the signals 1 to 31: those above may be the C library's own.
+# The blocked and ignored signals among 1 to 31. The C library may use those above.
 standard_signals() {
     local line
     while read -r _ line; do
@@ -162,7 +163,7 @@ test_kill_of_run_kills_the_command_and_the_lease_frees_the_lock() {
     [ $? -eq 137 ] || fail "not killed"
 }
 
-# A shell with a child: their pids are in `child` and `grandchild`.
+# A shell with a child. Their pids are in `child` and `grandchild`.
 family='sleep 1000 & echo $! >grandchild; echo $$ >child; wait'
 
 test_kill_of_run_kills_what_the_command_has_started() {
@@ -190,7 +191,7 @@ test_what_the_command_leaves_behind_goes_on() {
 }
 
 test_nothing_of_run_is_left_when_it_has_ended() {
-    # Its output ends with it, and so does every process that had its words.
+    # Its output ends with it, and no process with its command line is left.
     local name=left-$$
     [ "$("$latchkey" run "$name" echo x | cat)" = x ] || fail "no x"
     ! grep -lsz "^$name\$" /proc/[0-9]*/cmdline || fail "something is left"
@@ -219,7 +220,7 @@ test_a_signal_ends_the_wait_for_a_server_that_does_not_take_the_lock_back() {
     pid=$(cat by.pid)
     kill -STOP "$server"
     echo >end
-    eventually is_gone "$(cat child)" # before, the signal would be the command's
+    eventually is_gone "$(cat child)" # earlier, the signal would go to the command
     kill -TERM "$pid"
     eventually test -s by
     kill -CONT "$server"

@@ -1,9 +1,9 @@
-# What `latchkey run` does not load and does not begin: its start is paid by every command under a lock.
+# What `latchkey run` does not load and does not start: every command under a lock pays for its start.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2016,SC2317 # other shells expand it; tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# Nobody listens there.
+# Nothing listens on this address.
 nobody=rediss://127.0.0.1:1
 
 test_without_tls_neither_openssl_nor_curses_is_loaded() {
@@ -18,7 +18,7 @@ test_with_tls_openssl_is_loaded_once_it_is_needed() {
     check grep -q 'libssl' files.*
 }
 
-# Preloaded, a copy of the library takes the place of the one that has its module beside it.
+# A preloaded copy of the library replaces the one that has its module beside it.
 without_module() {
     local library
     library=$(LD_TRACE_LOADED_OBJECTS=1 "$latchkey" | awk '/liblatchkey/ { print $3 }')
@@ -42,7 +42,7 @@ runs_with_one_connection() {
     "$latchkey" run --verbose a true 2>said && grep -q 'connected to' said && ! grep -q 'for messages' said
 }
 
-# Not each time: the machine may be so slow that the command is no short one.
+# Not every time: on a slow machine the command may take too long.
 test_a_short_command_needs_one_connection() {
     eventually runs_with_one_connection
 }

@@ -1,4 +1,4 @@
-# `latchkey run` at a terminal: the line while it waits, and the keys of job control.
+# `latchkey run` on a terminal: the status line while it waits, and the keys of job control.
 # shellcheck shell=bash disable=SC2317,SC2016,SC2119
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -67,7 +67,7 @@ test_ctrl_c_ends_the_wait_at_once_while_the_server_is_away() {
     type_line '$latchkey run -u '"$url"' a true'
     eventually sees 'waited 1'
     kill -STOP "$server"
-    # The line stands still: an answer is waited for.
+    # The status line stands still, because a request is in flight.
     screen >before
     eventually sh -c 'sleep 1.5; tmux -S "$1" capture-pane -p | grep -v "^$" | cmp -s - before' - "$pane"
     terminal send-keys C-c
@@ -164,7 +164,7 @@ test_a_command_behind_that_reads_stops_and_fg_gives_it_the_terminal() {
     open_terminal
     type_line '$latchkey run a bash -c "echo >up; read -r line; echo got \$line" &'
     eventually test -e up
-    # The shell tells of it with its next prompt.
+    # The shell reports it with its next prompt.
     eventually sh -c 'tmux -S "$1" send-keys Enter; tmux -S "$1" capture-pane -p | grep -q Stopped' - "$pane"
     continue_job
     type_line 'in front'

@@ -1,4 +1,4 @@
-# `latchkey ls`, `inspect` and `release`: what they show, to people and to programs, and what they ask.
+# `latchkey ls`, `inspect` and `release`: their output for people and for programs, and the confirmation.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -6,7 +6,7 @@ source "${BASH_SOURCE%/*}/harness.sh"
 unset NO_COLOR
 export LC_ALL=C.UTF-8 TERM=xterm
 
-# hold ARGUMENT… NAME: `run` with these, until the test ends or the file `go` is there; its pid is in
+# hold ARGUMENT… NAME: starts `run` with these arguments, until the test ends or the file `go` exists. Its pid is in
 # $begun.
 hold() {
     begin "$latchkey" run "$@" sh -c "until [ -e '$PWD/go' ] || [ ! -d '$PWD' ]; do sleep 0.02; done"
@@ -17,8 +17,8 @@ crowd() {
     [ "$("$latchkey" inspect --json "$1" | jq -c '[.holders, .waiters]')" = "[$2,$3]" ]
 }
 
-# on_terminal ANSWER WORD…: the command on a pseudo-terminal, both outputs in `printed`. The answer is
-# typed when the question is there: what comes sooner might be lost.
+# on_terminal ANSWER WORD…: runs the command on a pseudo-terminal, with both outputs in `printed`. The answer is typed
+# after the question appears, because an earlier one might be lost.
 on_terminal() {
     local answer=$1 got
     shift
@@ -40,14 +40,14 @@ on_terminal() {
     return "$got"
 }
 
-# offset_of TEXT LINE: where the column stands, in characters of width 1.
+# offset_of TEXT LINE: the column at which the text begins, in characters of width 1.
 offset_of() {
     local before=${2%%"$1"*}
     [ "$before" != "$2" ] || fail "\"$1\" is not in: $2"
     echo ${#before}
 }
 
-# end_of TEXT LINE: where it ends, for numbers.
+# end_of TEXT LINE: the column at which it ends, for numbers.
 end_of() {
     echo $(($(offset_of "$1" "$2") + ${#1}))
 }
@@ -102,7 +102,7 @@ test_ls_shows_modes_holders_and_waiters() {
     check [ "$(wc -l <printed)" -eq 1 ]
 }
 
-# The server that the environment names is not there, so that the option must have been heard.
+# The server in the environment does not exist, so the option must have had an effect.
 test_options_before_the_subcommand_mean_the_same() {
     hold --prefix other one
     one_is_held() {
@@ -136,12 +136,12 @@ test_of_an_option_given_twice_the_later_counts() {
     expect_exit 0 "$latchkey" ls --prefix a -u unix:///nowhere --prefix b -u local:
 }
 
-# fits OPTION…: the owners of the holders that ls lists with these, on one line.
+# fits OPTION…: prints the owners of the holders that ls lists with these options, on one line.
 fits() {
     "$latchkey" ls --json "$@" | jq -r .owner | sort | paste -sd' '
 }
 
-# Holders r1 and r2 of the lock `shared`, w of `single`; no renewal comes meanwhile.
+# r1 and r2 hold the lock `shared`, w holds `single`. No renewal happens during the test.
 hold_three() {
     hold --lease 1h -s --owner r1 shared
     pid_of_r1=$begun
@@ -215,24 +215,24 @@ test_ls_chooses_holders_by_how_long_they_have_held() {
     held_ms=$("$latchkey" ls -l --json one | jq .held_ms)
     check [ "$(fits --held-for "${held_ms}ms" --owner early)" = early ]
     expect_exit 64 "$latchkey" ls --held-for long
-    expect_said "--held-for long is no time"
+    expect_said "--held-for long is not a time"
 }
 
 test_holders_that_nothing_fits_are_1() {
     hold_three
     expect_exit 1 "$latchkey" ls --owner nobody
     expect_one_line
-    expect_said "no holder fits"
+    expect_said "no holder matches the options"
     check [ ! -s printed ]
     expect_exit 1 "$latchkey" ls --json --mode read 'single'
     expect_one_line
-    expect_said "no holder of a lock called single fits"
+    expect_said "no holder of a lock that matches single matches the options"
     expect_exit 1 "$latchkey" ls -l 'two*'
-    expect_said "no lock is called two*"
+    expect_said "no lock matches two*"
     expect_exit 64 "$latchkey" ls --mode shared
     expect_said "--mode cannot be shared; it can be read, write"
     expect_exit 64 "$latchkey" ls --pid -1
-    expect_said "--pid -1 is no process number"
+    expect_said "--pid -1 is not a process number"
 }
 
 test_ls_l_shows_a_lock_that_nobody_holds_unless_holders_are_chosen() {
@@ -247,14 +247,14 @@ test_ls_l_shows_a_lock_that_nobody_holds_unless_holders_are_chosen() {
     check "$latchkey" run left true
 }
 
-# calls_of COMMAND: how often the server has run it.
+# calls_of COMMAND: how often the server has run the command.
 calls_of() {
     "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" info commandstats |
         sed -nE "s/^cmdstat_$1:calls=([0-9]+),.*/\1/p"
 }
 
-# What `ls` asks of each lock, `ls -l` with any choice asks no oftener.
-# asks_twice WORD…: the server runs two scripts for that.
+# `ls -l` with any filter sends no more requests than `ls`.
+# asks_twice WORD…: the server runs two scripts for this command.
 asks_twice() {
     local before
     before=$(calls_of evalsha)
@@ -263,7 +263,7 @@ asks_twice() {
     [ $(($(calls_of evalsha) - before)) -eq 2 ]
 }
 
-# Not each time: holders renew when they have their second connection.
+# Not every time: holders renew when they have their second connection.
 test_ls_l_asks_for_each_lock_once() {
     asker=$(command -v redis-cli || command -v valkey-cli)
     hold_three
@@ -292,7 +292,7 @@ test_a_pattern_that_nothing_fits_is_1() {
     check [ ! -s printed ]
 }
 
-# A hash that only looks like one, by its key, must not hide the others.
+# A hash whose key only looks like a lock must not hide the other locks.
 test_what_is_no_lock_is_not_listed() {
     local asker
     asker=$(command -v redis-cli || command -v valkey-cli)
@@ -309,7 +309,7 @@ test_what_is_no_lock_is_not_listed() {
     check "$asker" -s "$LATCHKEY_LOCAL_DIR/server.sock" del 'lk:{other}' >/dev/null
 }
 
-# Ages grow, leases shrink: both as the server counts them.
+# Ages grow and leases shrink, by the clock of the server.
 test_ages_are_those_of_the_server() {
     local held
     hold --lease 1h aged
@@ -496,7 +496,7 @@ test_release_asks_and_takes_yes_for_an_answer() {
     eventually crowd asked 1 0
     check on_terminal y "$latchkey" release asked
     ends_with 79 "$begun"
-    check "$latchkey" run asked true # or it would stay abandoned
+    check "$latchkey" run asked true # otherwise it would stay abandoned
 }
 
 test_release_without_a_terminal_needs_yes() {

@@ -1,9 +1,9 @@
-# `latchkey server`: the private server of local:. Each test has one in a folder of its own.
+# `latchkey server`: the private server of local:. Each test has a server in a folder of its own.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
 
-# Short, for the socket in it. Whatever happens, no server stays behind.
+# A short path, for the socket. However the test ends, no server is left.
 own_folder() {
     LATCHKEY_LOCAL_DIR=$(mktemp -d "${TMPDIR:-/tmp}/latchkey.XXXXXX") || fail "no folder"
     export LATCHKEY_LOCAL_DIR
@@ -60,7 +60,7 @@ test_status_counts_the_locks() {
 test_status_starts_no_server_and_makes_no_folder() {
     own_folder
     expect_exit 1 "$latchkey" server status
-    expect_printed "no private server runs"
+    expect_printed "no private server is running"
     check is_free
     check rmdir "$LATCHKEY_LOCAL_DIR"
     expect_exit 1 "$latchkey" server status
@@ -83,7 +83,7 @@ test_a_server_that_runs_is_not_started_again() {
     expect_exit 0 "$latchkey" server start
     pid=$(pid_of_server)
     expect_exit 0 "$latchkey" server start
-    expect_printed "ran already"
+    expect_printed "was already running"
     expect_printed "(pid $pid)"
     check [ "$(pid_of_server)" = "$pid" ]
 }
@@ -92,11 +92,11 @@ test_stop_ends_it_and_says_so() {
     own_folder
     expect_exit 0 "$latchkey" server start
     expect_exit 0 "$latchkey" server stop
-    expect_printed "has ended"
+    expect_printed "has stopped"
     check is_free
     expect_exit 1 "$latchkey" server status
     expect_exit 0 "$latchkey" server stop
-    expect_printed "no private server runs"
+    expect_printed "no private server is running"
 }
 
 test_locks_are_there_again_after_a_stop() {
@@ -105,7 +105,7 @@ test_locks_are_there_again_after_a_stop() {
     "$latchkey" run a sh -c 'echo >held; read -r line <stop' &
     eventually test -e held
     expect_exit 0 "$latchkey" server stop
-    expect_printed "has ended"
+    expect_printed "has stopped"
     expect_exit 1 "$latchkey" run -n a true
     echo >stop
     wait $! || fail "the lock was lost"

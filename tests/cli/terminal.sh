@@ -1,5 +1,5 @@
-# A terminal for tests of job control: sourced after harness.sh. What is typed goes to a real shell in
-# tmux, and what it shows can be read.
+# A terminal for tests of job control, sourced after harness.sh. Keys go to a real shell in tmux, and tests read its
+# screen.
 # shellcheck shell=bash disable=SC2154
 command -v tmux >/dev/null || {
     echo "there is no tmux" >&2
@@ -12,8 +12,7 @@ terminal() {
     tmux -S "$pane" -f /dev/null "$@"
 }
 
-# open_terminal [WIDTH [SHELL]]: a terminal with a shell in it, in the test's folder; it ends with the
-# test.
+# open_terminal [WIDTH [SHELL]]: opens a terminal with a shell in the folder of the test. It ends with the test.
 open_terminal() {
     local shell="bash --norc --noprofile"
     shell_name=${2:-bash}
@@ -25,7 +24,7 @@ open_terminal() {
     eventually sees '^>'
 }
 
-# type_line TEXT: as somebody at the keyboard would.
+# type_line TEXT: types the text and Enter.
 type_line() {
     terminal send-keys -l "$1"
     terminal send-keys Enter
@@ -39,8 +38,7 @@ screen() {
     terminal capture-pane -p | grep -v '^$'
 }
 
-# The shell reads the next line. bash has a line editor: what is typed before it has the terminal may
-# be lost.
+# The shell reads the next line. Keys that are typed before the line editor of bash has the terminal may be lost.
 at_prompt() {
     screen | tail -n 1 | grep -qx '\(\^C\)\?>' && { [ "$shell_name" != bash ] || ! is_in_line_mode; }
 }
@@ -49,8 +47,8 @@ is_stopped() {
     grep -q '^State:.T' "/proc/$1/status"
 }
 
-# stop_job [PID]: with Ctrl-Z. Returns when the shell reads the next line. The shell waits for `run` to
-# stop, and not for its command, PID: that might still take a key that is typed too soon.
+# stop_job [PID]: presses Ctrl-Z. Returns when the shell reads the next line. The shell waits only for `run` to stop,
+# not for its command, PID, which might still take a key that is typed too soon.
 stop_job() {
     terminal send-keys C-z
     eventually sees 'Stopped'
@@ -58,8 +56,8 @@ stop_job() {
     eventually at_prompt
 }
 
-# continue_job: in front. Returns when the shell reads no more: a line editor would take the Enter that
-# is meant for the job.
+# continue_job: continues the job in the foreground. Returns when the shell no longer reads: its line editor would take
+# the Enter that is meant for the job.
 continue_job() {
     type_line 'fg'
     eventually is_in_line_mode
@@ -69,8 +67,8 @@ is_in_line_mode() {
     stty -aF "$(terminal display-message -p '#{pane_tty}')" | grep -q ' icanon'
 }
 
-# expect_code PATTERN: the job has ended, and the shell tells its status. Nothing is typed ahead: not
-# every shell shows it again behind its prompt.
+# expect_code PATTERN: the job has ended, and the shell prints its status. Nothing is typed ahead: not every shell
+# shows it again after its prompt.
 expect_code() {
     eventually at_prompt
     type_line 'echo "code $?"'

@@ -1,4 +1,4 @@
-# `latchkey top` on a terminal that tmux plays.
+# `latchkey top` on a terminal that tmux emulates.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -7,7 +7,7 @@ terminal=
 stopped=
 export TMUX_TMPDIR=$LATCHKEY_LOCAL_DIR
 
-# For the trap of each test, which runs in a shell of its own.
+# For the trap of each test, which runs in a subshell.
 end_all() {
     tmux -L "$terminal" kill-server 2>/dev/null
     [ -z "$stopped" ] || kill -s CONT "$stopped"
@@ -17,7 +17,7 @@ in_tmux() {
     tmux -L "$terminal" -f /dev/null "$@"
 }
 
-# A shell on the terminal, so that what top leaves behind can be seen; then top in it.
+# Runs top in a shell on the terminal, so that the test can see what top leaves behind.
 start_top() {
     terminal=latchkey-test-$BASHPID
     trap end_all EXIT
@@ -44,7 +44,7 @@ shows_not() {
     ! shows "$1"
 }
 
-# The names of the locks, from the top, are these.
+# The names of the locks on the screen, from top to bottom, are these.
 lists() {
     [ "$(in_tmux capture-pane -p | sed -n '3,29s/^\([^ ][^ ]*\) .*/\1/p' | tr '\n' ' ')" = "$* " ]
 }
@@ -62,7 +62,7 @@ quit_top() {
     shows_not OLDEST || fail "the screen stays: $(in_tmux capture-pane -p)"
 }
 
-# hold FIFO WORD…: runs a lock's holder until the fifo is written to.
+# hold FIFO WORD…: runs a holder of a lock until the fifo is written to.
 hold() {
     mkfifo "$1"
     "$latchkey" run "${@:2}" sh -c "read -r line <$1" &
@@ -76,7 +76,7 @@ let_go() {
     wait
 }
 
-# apple is read by two, berry is waited for.
+# Two readers hold apple, and berry has a waiter.
 hold_some() {
     hold one -s apple
     hold two -s apple
@@ -179,7 +179,7 @@ test_it_follows_the_size_of_the_terminal() {
     quit_top
 }
 
-# An accent of its own takes no column: where such a name is cut, the columns behind it must stay.
+# A combining accent takes no column. If such a name is cut, the columns after it must not move.
 test_names_that_are_cut_keep_to_their_column() {
     local name
     export LC_ALL=C.UTF-8

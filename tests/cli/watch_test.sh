@@ -1,4 +1,4 @@
-# What `latchkey watch` prints, and how it ends.
+# The output of `latchkey watch`, and how it ends.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 source "${BASH_SOURCE%/*}/harness.sh"
@@ -6,7 +6,7 @@ source "${BASH_SOURCE%/*}/harness.sh"
 watcher=
 other_server=
 
-# For the trap of each test, which runs in a shell of its own.
+# For the trap of each test, which runs in a subshell.
 end_all() {
     local pid
     for pid in $watcher $other_server; do
@@ -15,9 +15,9 @@ end_all() {
     done
 }
 
-# watch WORD…: begins to watch, with its lines in the file `seen`, and waits for the first look.
+# watch WORD…: starts a watch, with its lines in the file `seen`, and waits for the first snapshot.
 watch() {
-    rm -f seen # that of the watch before says that it watches
+    rm -f seen # the file of an earlier watch already has the first line
     "$latchkey" watch --interval 50ms "$@" >seen 2>watch_said &
     watcher=$!
     trap end_all EXIT
@@ -34,8 +34,8 @@ end_watch() {
     [ "$code" -eq 0 ] || fail "watch ended with $code: $(cat watch_said)"
 }
 
-# hold NAME WORD…: holds a lock until the fifo of that name is written to. When its command runs, there
-# is NAME.runs: a lock that is lost before that has none to end, and the fifo nobody who reads it.
+# hold NAME WORD…: holds a lock until the fifo of that name is written to. The file NAME.runs appears when its command
+# runs. If the lock is lost earlier, there is no command to end, and nothing reads the fifo.
 hold() {
     mkfifo "$1"
     "$latchkey" run "${@:2}" "$1" sh -c ": >$1.runs; read -r line <$1" &
@@ -46,7 +46,7 @@ let_go() {
     echo >"$1"
 }
 
-# shows PATTERN: a line fits, in the order of words.
+# shows PATTERN: a line matches the pattern.
 shows() {
     eventually grep -qE -- "$1" seen
 }
@@ -103,7 +103,7 @@ test_a_writer_that_is_gone_from_an_abandoned_lock_is_lost() {
     return 0
 }
 
-# An abandoned lock keeps its fence, and a read that comes and goes moves it and leaves the mark.
+# An abandoned lock keeps its fence. A read that comes and goes changes the fence and leaves the mark.
 test_what_no_look_saw_is_told_by_the_fence() {
     hold mark --on-lost ignore
     eventually test -e mark.runs
@@ -145,7 +145,7 @@ test_a_pattern_leaves_others_out() {
     return 0
 }
 
-# has PART…: a line of --json has all of these parts.
+# has PART…: a line of --json contains all of these parts.
 has() {
     local part lines
     lines=$(cat seen)
@@ -193,7 +193,7 @@ test_it_ends_when_nobody_reads() {
 test_signals_end_it_in_good_order() {
     local name
     for name in INT TERM HUP; do
-        # A command in the background of a script has SIGINT ignored, unless it has job control.
+        # Without job control, a script starts background commands with SIGINT ignored.
         set -m
         watch
         set +m
@@ -253,7 +253,7 @@ test_a_command_line_that_makes_no_sense_is_64() {
 
 test_the_help_says_what_is_not_seen_and_what_it_costs() {
     expect_exit 0 "$latchkey" watch --help
-    expect_printed 'between two looks'
+    expect_printed 'between two snapshots'
     expect_printed 'costs nothing'
 }
 
