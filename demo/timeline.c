@@ -30,8 +30,8 @@ static const struct {
     [READS] = {"=", "▒", "32", "reads"},
     [WRITES] = {"#", "█", "33", "writes"},
     [DIED] = {"X", "✗", "1;31", "killed"},
-    [RUNS_OUT] = {"-", "─", "31", "its lease runs out"},
-    [TOLD] = {"!", "!", "1;35", "told of it"},
+    [RUNS_OUT] = {"-", "─", "31", "lease remaining"},
+    [TOLD] = {"!", "!", "1;35", "told of the death"},
 };
 
 static const look legend[] = {READS, WRITES, WAITS, DIED, RUNS_OUT, TOLD};
