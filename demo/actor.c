@@ -1,4 +1,4 @@
-/* See actor.h. What it does is all that a user of the library does, and a note of each step. */
+/* See actor.h. An actor uses the library as a user would, and records each step. */
 #include "actor.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@ enum {
     WORK_SPREAD_MS = 200,
     PAUSE_MS = 80,
     PAUSE_SPREAD_MS = 450,
-    WRITERS_LATER_MS = 150, /* so that the readers are seen together first */
-    LAST_TURN_MS = 20000    /* killed long before that */
+    WRITERS_LATER_MS = 150, /* so that the picture begins with readers who share the lock */
+    LAST_TURN_MS = 20000    /* the kill comes long before that */
 };
 
 static void sleep_ms(int64_t ms) {
@@ -19,13 +19,13 @@ static void sleep_ms(int64_t ms) {
     nanosleep(&length, NULL);
 }
 
-/* A linear congruential generator: the same demo each time, as far as the machine lets it. */
+/* A linear congruential generator, so that each run is as similar as the machine allows. */
 static int64_t up_to(uint32_t *state, uint32_t most) {
     *state = *state * 1664525u + 1013904223u;
     return (*state >> 8) % (most + 1);
 }
 
-/* The first to fail says why, and then all stop. */
+/* The first actor that fails records the reason; then all actors stop. */
 static int fail(record *shared, const actor *self, const char *what) {
     if (!atomic_exchange(&shared->failing, true)) {
         snprintf(shared->why, sizeof shared->why, "%s, %s: %s", self->label, what, lk_last_error());

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SLACK_MS = 1000 }; /* for a busy machine, on top of the lease of a dead writer */
+enum { SLACK_MS = 1000 }; /* allowed on a busy machine, beyond the lease of the dead writer */
 
-/* A hold: from start_us to end_us the lock was surely held. */
+/* From start_us to end_us the lock was certainly held. */
 typedef struct {
     const actor *by;
     const turn *of;
@@ -15,7 +15,7 @@ typedef struct {
     int64_t start_us, end_us;
 } hold;
 
-/* All holds, in the order in which they began. */
+/* All holds, in the order of their start. */
 typedef struct {
     const record *shared;
     int count, writes;
@@ -72,7 +72,7 @@ static finding writers_alone(const history *past) {
             overlaps += overlap(a, b);
         }
     return found(overlaps == 0 && pairs > 0,
-                 "a writer had the lock alone: %d of %d pairs with one overlapped", overlaps,
+                 "a writer had the lock alone: %d of %d pairs with a writer overlapped", overlaps,
                  pairs);
 }
 
@@ -82,12 +82,12 @@ static finding readers_together(const history *past) {
         for (int j = i + 1; j < past->count; j++)
             overlaps += !past->all[i].writes && !past->all[j].writes &&
                         overlap(&past->all[i], &past->all[j]);
-    return found(overlaps > 0, "readers shared it: %d pairs of reads overlapped", overlaps);
+    return found(overlaps > 0, "readers shared the lock: %d pairs of reads overlapped", overlaps);
 }
 
 /*
- * Only what is sure is compared: one was seen in the queue before the other asked. Two readers may
- * be granted at once, and then note it in any order.
+ * Compares only certain cases: one request was seen in the queue before the other was made. Two
+ * readers may be granted together, and may record that in either order.
  */
 static finding in_order(const history *past) {
     int pairs = 0, overtaken = 0;
@@ -98,14 +98,14 @@ static finding in_order(const history *past) {
             if (seen_us == 0 || seen_us >= second->of->asked_us ||
                 (!first->writes && !second->writes))
                 continue;
-            /* Those that asked after the first had it can only confirm; they do not count. */
+            /* A request after the first grant cannot overtake it, so it does not count. */
             if (second->of->asked_us >= first->start_us)
                 continue;
             pairs++;
             overtaken += first->start_us >= second->start_us;
         }
     return found(overtaken == 0 && pairs > 0,
-                 "in the order of asking: %d of %d overtook one seen waiting before they asked",
+                 "requests were served in order: %d of %d overtook a request already in the queue",
                  overtaken, pairs);
 }
 
@@ -122,7 +122,7 @@ static finding tokens_rise(const history *past) {
         }
     }
     return found(wrong == 0 && past->writes > 1,
-                 "the tokens rose over all %d writes; no read had one below the last write's",
+                 "tokens rose over all %d writes; no read had a lower token than the write before",
                  past->writes);
 }
 
@@ -144,14 +144,15 @@ static finding went_on(const history *past) {
     const char *who = past->all[died].by->label;
     double at = (double)(killed_us - past->shared->start_us) / 1e6;
     if (next == past->count)
-        return found(false, "%s was killed at %.1f s, and nobody had the lock after it", who, at);
+        return found(false, "%s was killed at %.1f s, and nobody got the lock afterwards", who, at);
     int64_t later_ms = (past->all[next].start_us - killed_us) / 1000;
-    return found(later_ms <= LEASE_MS + SLACK_MS,
-                 "%s died holding it at %.1f s; %s had it %lld ms later (lease %d s)", who, at,
-                 past->all[next].by->label, (long long)later_ms, LEASE_MS / 1000);
+    return found(
+        later_ms <= LEASE_MS + SLACK_MS,
+        "%s was killed at %.1f s while it held the lock; %s got it %lld ms later (lease %d s)", who,
+        at, past->all[next].by->label, (long long)later_ms, LEASE_MS / 1000);
 }
 
-/* From the death on until a writer has given it back, every holder is told; nobody else is. */
+/* Every holder after the death is told, until a writer has released the lock; no other is. */
 static finding told_of_death(const history *past) {
     int told = 0, wrong = 0, next = next_after_death(past);
     bool due = false;
@@ -164,7 +165,8 @@ static finding told_of_death(const history *past) {
             due = false;
     }
     return found(wrong == 0 && told > 0,
-                 "lk_abandoned was told %d times, up to the next writer, and never else", told);
+                 "lk_abandoned told %d holders of the death, up to the next writer, and no others",
+                 told);
 }
 
 static finding all_had_turns(const history *past) {
@@ -177,8 +179,8 @@ static finding all_had_turns(const history *past) {
         asked += atomic_load(&past->shared->actors[i].turn_count);
     }
     return found(fewest > 0 && asked == past->count,
-                 "everybody had a turn, %d at least, and all %d requests were granted", fewest,
-                 asked);
+                 "every process got the lock at least %d times, and all %d requests were granted",
+                 fewest, asked);
 }
 
 static finding nothing_lost(const history *past) {
@@ -186,8 +188,9 @@ static finding nothing_lost(const history *past) {
     for (int i = 0; i < past->count; i++)
         lost += turn_phase(past->all[i].of) != PHASE_DONE ? !past->all[i].of->last
                                                           : past->all[i].of->unlocked != LK_OK;
-    return found(lost == 0, "nobody else lost it: %d of %d holds were not given back in good order",
-                 lost, past->count - 1);
+    return found(lost == 0,
+                 "nobody else lost the lock: %d of %d holds ended without a normal release", lost,
+                 past->count - 1);
 }
 
 static bool count_one(const char *name, void *arg) {
@@ -196,7 +199,7 @@ static bool count_one(const char *name, void *arg) {
     return true;
 }
 
-/* A lock whose last token nobody knows any more has no key in the server. */
+/* A lock without a known token has no key in the server. */
 static finding nothing_left(const record *shared, lk_client *client) {
     int listed = 0;
     lk_info *info;

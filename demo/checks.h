@@ -1,6 +1,6 @@
 /*
- * What the demo claims, worked out from the recorded turns after all processes have ended, and from
- * a last look at the server. Knows nothing of how the turns came about.
+ * Checks the claims of the demo. Uses the recorded turns after all processes have ended, and a last
+ * look at the server. Knows nothing about how the turns came about.
  */
 #ifndef DEMO_CHECKS_H
 #define DEMO_CHECKS_H
@@ -14,7 +14,7 @@ typedef struct {
 
 enum { CHECKS = 9 };
 
-/* Makes one finding of each claim. */
+/* Makes one finding for each claim. */
 void checks_make(const record *, lk_client *, finding out[CHECKS]);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * latchkey-demo: a lock at work. Processes read and write under one lock, one of them is killed
- * while it holds it, and at the end what happened is held against what the library promises.
+ * latchkey-demo shows a lock at work. Processes read and write under one lock, and one process is
+ * killed while it holds the lock. At the end the demo compares what happened with what the library
+ * promises.
  *
- *   demo.c       the options, and the course of things
- *   stage.c      the processes: start, watch, kill, end
- *   actor.c      what each of them does: the calls of the library
- *   record.c     what happened, in shared memory
+ *   demo.c       the options and the main loop
+ *   stage.c      the processes: starts, watches, kills and ends them
+ *   actor.c      the work of one process: the calls of the library
+ *   record.c     the record of what happened, in shared memory
  *   timeline.c   the picture
- *   checks.c     the findings at the end
+ *   checks.c     the checks at the end
  */
 #include "checks.h"
 #include "record.h"
@@ -31,9 +32,10 @@ typedef struct {
 static void usage(FILE *out) {
     fprintf(out,
             "usage: latchkey-demo [--seconds N] [--plain]\n"
-            "  --seconds N  for how long turns begin, %d to %d; %d\n"
-            "  --plain      the finished picture alone, in ASCII, without colors\n"
-            "The lock is on the server of $LATCHKEY_URL, or on a private one of this user.\n",
+            "  --seconds N  start new turns for this long, %d to %d. Default: %d.\n"
+            "  --plain      print only the finished picture, in ASCII, without colors\n"
+            "The lock is on the server of $LATCHKEY_URL or latchkey.conf(5). Default: a private\n"
+            "server of this user.\n",
             SECONDS_LEAST, SECONDS_MOST, SECONDS);
 }
 
@@ -66,15 +68,15 @@ static options read_options(int argc, char **argv) {
     return chosen;
 }
 
-/* What a viewer should look at now. */
+/* Returns the line that explains the present picture. */
 static const char *comment(const record *shared, int64_t now) {
     if (shared->killed_us == 0)
-        return "Readers share the lock, a writer has it alone, each in the order of asking.";
+        return "Readers share the lock, a writer has it alone. Waiters are served in order.";
     if (record_went_on_us(shared, now) == now)
-        return "A writer was killed while it held the lock. Its lease of 1 s runs out ...";
+        return "A writer was killed while it held the lock. Its lease of 1 s must expire first.";
     if (now < shared->stop_us)
-        return "... and the lock went on. The next holders were told, up to the next writer.";
-    return "The time is over; who waits still has a turn.";
+        return "The lease expired. The next holders were told of the death, up to the next writer.";
+    return "The time is over. The processes that still wait get their last turn.";
 }
 
 static bool play(stage *on, record *shared, const options *chosen, timeline *picture) {
@@ -94,7 +96,7 @@ static bool judge(const record *shared, lk_client *client, const timeline *pictu
     finding findings[CHECKS];
     bool fine = true;
     checks_make(shared, client, findings);
-    printf("%sWhat these processes noted, held against what was promised:\n",
+    printf("%sThe promises of the library, checked against what happened:\n",
            picture->live ? "" : "\n");
     for (int i = 0; i < CHECKS; i++) {
         printf("  %s %s\n", timeline_tick(picture, findings[i].fine), findings[i].text);
@@ -105,16 +107,16 @@ static bool judge(const record *shared, lk_client *client, const timeline *pictu
 
 int main(int argc, char **argv) {
     const options chosen = read_options(argc, argv);
-    lk_defaults *server = NULL; /* of what cannot be read, `play` says why */
+    lk_defaults *server = NULL; /* stays NULL on a failure; `play` reports the reason */
     bool is_private = lk_defaults_read(&server) != LK_OK || strcmp(server->url, "local:") == 0;
     record *shared = record_new();
     timeline picture;
     stage on;
     timeline_init(&picture, chosen.plain, (int)chosen.seconds);
-    printf("%d readers and %d writers, each a process, one lock on %s, %ld seconds\n\n", READERS,
-           WRITERS, is_private ? "a private server" : server->url, chosen.seconds);
+    printf("%d readers and %d writers, each a process, share one lock on %s for %ld seconds\n\n",
+           READERS, WRITERS, is_private ? "a private server" : server->url, chosen.seconds);
     lk_defaults_free(server);
-    fflush(stdout); /* or each process would print it again */
+    fflush(stdout); /* otherwise each child would print it again */
 
     bool fine = play(&on, shared, &chosen, &picture);
     stage_end(&on);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 enum {
-    READY_MS = 20000,       /* connecting, with the start of a server in it */
-    DOOM_PERCENT = 30,      /* of the time */
-    KILL_AFTER_US = 250000, /* of its last turn */
-    GIVE_UP_US = 20000000   /* after the end */
+    READY_MS = 20000,       /* to connect, and perhaps to start a server */
+    DOOM_PERCENT = 30,      /* of the run, then the victim is chosen */
+    KILL_AFTER_US = 250000, /* after the start of its last turn */
+    GIVE_UP_US = 20000000   /* after the end of the run */
 };
 
 static bool failed(record *shared, const char *who, const char *what) {
@@ -29,8 +29,7 @@ static bool start_actor(stage *self, int i) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child < 0)
-        return failed(self->shared, "no process can be started for ",
-                      self->shared->actors[i].label);
+        return failed(self->shared, "cannot start a process for ", self->shared->actors[i].label);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         exit(getppid() == parent ? actor_run(self->shared, i) : 1);
@@ -39,7 +38,7 @@ static bool start_actor(stage *self, int i) {
     return true;
 }
 
-/* Whom waitpid() has news of; an end that was not meant stops the demo. */
+/* Collects the processes that have ended. An unexpected end stops the demo. */
 static void reap(stage *self) {
     int status;
     for (int i = 0; i < ACTORS; i++) {
@@ -48,7 +47,7 @@ static void reap(stage *self) {
         self->pids[i] = 0;
         bool meant = i == VICTIM && self->shared->killed_us > 0;
         if (status != 0 && !meant)
-            failed(self->shared, self->shared->actors[i].label, " ended before its time");
+            failed(self->shared, self->shared->actors[i].label, " ended unexpectedly");
     }
 }
 
@@ -62,7 +61,7 @@ bool stage_start(stage *self, record *shared, int seconds) {
     for (int ms = 0; atomic_load(&shared->ready) < ACTORS; ms++) {
         reap(self);
         if (ms == READY_MS)
-            failed(shared, "", "the processes do not get ready");
+            failed(shared, "", "the processes did not become ready in time");
         if (atomic_load(&shared->failed))
             return false;
         usleep(1000);
@@ -77,8 +76,8 @@ bool stage_start(stage *self, record *shared, int seconds) {
 }
 
 /*
- * Notes who waits. A turn that was asked for before the question, and still is the actor's last one
- * after the answer, is the one that the answer means: an actor has one turn at a time.
+ * Records which turns wait. An actor has one turn at a time. So, if the same turn is the actor's
+ * last one before lk_inspect() and after it, then that turn is the one in the answer.
  */
 static void note_queue(stage *self) {
     int before[ACTORS];
@@ -124,7 +123,7 @@ bool stage_step(stage *self) {
     note_queue(self);
     kill_in_its_last_turn(self);
     if (now_us() > self->give_up_us)
-        failed(self->shared, "", "the processes do not come to an end");
+        failed(self->shared, "", "the processes did not end in time");
     for (int i = 0; i < ACTORS; i++)
         runs |= self->pids[i] != 0;
     return runs && !atomic_load(&self->shared->failed);

@@ -1,6 +1,6 @@
 /*
- * The processes: starts them, watches the queue through lk_inspect, kills one, and sees that all
- * end. Forks before it opens a client, which would not go through a fork.
+ * Starts the processes, watches the queue through lk_inspect, kills one process, and makes sure
+ * that all end. It forks before it opens a client, because a client does not survive a fork.
  */
 #ifndef DEMO_STAGE_H
 #define DEMO_STAGE_H
@@ -15,18 +15,18 @@ enum { VICTIM = READERS + 1 }; /* the second writer */
 typedef struct {
     record *shared;
     lk_client *client;
-    pid_t pids[ACTORS]; /* 0: has ended */
-    int64_t doom_us;    /* when the victim's next turn becomes its last */
+    pid_t pids[ACTORS]; /* 0: the process has ended */
+    int64_t doom_us;    /* from then on, the victim's next turn is its last */
     int64_t give_up_us;
 } stage;
 
-/* false: shared->why says what went wrong; stage_end() is due in any case. */
+/* false: shared->why has the reason. The caller must call stage_end() in any case. */
 bool stage_start(stage *, record *, int seconds);
 
-/* One look at everything. false: all have ended, or one failed (shared->failed). */
+/* Checks everything once. false: all processes have ended, or one failed (shared->failed). */
 bool stage_step(stage *);
 
-/* Ends what still runs, but for the client, which the last check needs. */
+/* Ends all remaining processes. The client stays open, because the last check needs it. */
 void stage_end(stage *);
 
 #endif

@@ -13,11 +13,11 @@ enum {
     LABEL_WIDTH = 9,
     COUNT_WIDTH = 4,
     WIDTH_UNKNOWN = 80,
-    WIDTH_LEAST = 40, /* for a picture that is drawn over again; its lines must not wrap */
+    WIDTH_LEAST = 40, /* for a live picture, whose lines must not wrap */
     WIDTH_MOST = 200,
     COLUMNS_LEAST = 20,
     LINES_DRAWN = ACTORS + 4, /* the legend, an empty line, the rows, the axis, the note */
-    DRAIN_US = 1500000        /* after the last request, until all have had their turn */
+    DRAIN_US = 1500000        /* from the last request until every actor has had its turn */
 };
 
 typedef enum { IDLE, WAITS, READS, WRITES, DIED, RUNS_OUT, TOLD, LOOKS } look;
@@ -30,13 +30,13 @@ static const struct {
     [READS] = {"=", "▒", "32", "reads"},
     [WRITES] = {"#", "█", "33", "writes"},
     [DIED] = {"X", "✗", "1;31", "killed"},
-    [RUNS_OUT] = {"-", "─", "31", "its lease runs out"},
-    [TOLD] = {"!", "!", "1;35", "told of it"},
+    [RUNS_OUT] = {"-", "─", "31", "lease remaining"},
+    [TOLD] = {"!", "!", "1;35", "told of the death"},
 };
 
 static const look legend[] = {READS, WRITES, WAITS, DIED, RUNS_OUT, TOLD};
 
-/* Without the last column: some terminals wrap when it is written. */
+/* Leaves out the last column: some terminals wrap when it is written. */
 static int usable_width(void) {
     struct winsize size;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -102,7 +102,7 @@ static void end_line(const timeline *self) {
     puts(self->live ? "\033[K" : "");
 }
 
-/* As much of it as fits. */
+/* Draws as much of the legend as fits. */
 static void draw_legend(const timeline *self, int width) {
     look before = IDLE;
     int used = 0;
@@ -136,7 +136,7 @@ static void draw_row(const timeline *self, const record *shared, const actor *on
     end_line(self);
 }
 
-/* A number at each second, where the one before leaves room. */
+/* Prints a number at each second, if the number before it leaves room. */
 static void draw_axis(const timeline *self, int columns) {
     int used = 0;
     printf("%-*s", LABEL_WIDTH, "seconds");
@@ -146,7 +146,7 @@ static void draw_axis(const timeline *self, int columns) {
             continue;
         used += printf("%*s%d ", column - used, "", second);
     }
-    printf("%*s", columns - used + COUNT_WIDTH, "had");
+    printf("%*s", columns - used + COUNT_WIDTH, "got");
     end_line(self);
 }
 

@@ -1,10 +1,10 @@
 /*
- * A config file that readers keep a cache of, and that a writer rewrites in place.
+ * Readers cache a config file, and a writer rewrites the file in place.
  *
- * Reader threads share a client, and each has a handle of its own. Under the read lock a reader
- * looks at the first line of the file, the generation, and parses the rest only if that is new. The
- * writer is another process; it takes its time in the middle of a rewrite, when the file is neither
- * the old config nor the new one. No reader ever sees it so.
+ * Reader threads share a client, and each thread has a handle of its own. Under the read lock, a
+ * reader reads the first line of the file, the generation, and parses the rest only if the
+ * generation is new. The writer is another process. It pauses in the middle of a rewrite, when the
+ * file is neither the old config nor the new one. No reader ever sees the file in that state.
  */
 #include <err.h>
 #include <latchkey.h>
@@ -26,7 +26,7 @@ typedef struct {
     lk_client *client;
     pthread_t thread;
     int uses, loads;
-    bool wrong; /* saw half a config, or an older one than before */
+    bool wrong; /* it saw half a config, or an older one than before */
 } reader;
 
 static char path[] = "/tmp/latchkey-config-XXXXXX";
@@ -38,7 +38,7 @@ static lk_lock *new_handle(lk_client *client) {
     return lock;
 }
 
-/* Every setting of a generation has the generation's number, so that a mixture shows. */
+/* Every setting has the number of its generation, so that a mixture can be detected. */
 static void rewrite(int generation, int pause_us) {
     FILE *file = fopen(path, "w");
     if (!file)
@@ -71,14 +71,14 @@ static int write_all_generations(void) {
     return 0;
 }
 
-/* Brings the cache up to date; whether it had to parse. The caller holds the lock. */
+/* Updates the cache. Returns whether it had to parse. The caller holds the lock. */
 static bool refresh(config *cache, bool *wrong) {
     FILE *file = fopen(path, "r");
     int generation = 0, parsed = 0;
     if (!file)
         err(1, "%s", path);
     bool loads = fscanf(file, "generation=%d\n", &generation) != 1 ||
-                 generation != cache->generation; /* the cheap look */
+                 generation != cache->generation; /* the cheap check */
     if (loads) {
         while (parsed < SETTINGS &&
                fscanf(file, "setting%*d=%d\n", &cache->settings[parsed]) == 1 &&
@@ -118,7 +118,7 @@ int main(void) {
     close(fd);
     rewrite(1, 0);
 
-    /* Before lk_open(): a client does not go through a fork. */
+    /* Before lk_open(): a client does not survive a fork. */
     pid_t writer = fork();
     if (writer < 0)
         err(1, "fork");
@@ -143,6 +143,6 @@ int main(void) {
         errx(1, "the writer failed");
     unlink(path);
     printf("%d generations written, %s\n", GENERATIONS,
-           wrong ? "and one was seen in the making" : "none was seen in the making");
+           wrong ? "and a reader saw half of one" : "and no reader saw half of one");
     return wrong;
 }

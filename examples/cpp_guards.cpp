@@ -1,10 +1,10 @@
 /*
- * The guards of the C++ standard library on locks that many machines share.
+ * The guards of the C++ standard library, with locks that many machines share.
  *
- * Tellers move money between two accounts, each with a lock of its own: std::scoped_lock takes both
- * and cannot deadlock, whichever teller names which first. Auditors read both with
- * std::shared_lock, and must always find the same sum. Every thread has its own
- * latchkey::shared_mutex objects: threads that share one would not be kept apart.
+ * Tellers move money between two accounts. Each account has a lock of its own. std::scoped_lock
+ * takes both locks without a deadlock, in whichever order a teller names them. Auditors read both
+ * accounts with std::shared_lock, and must always find the same sum. Every thread has its own
+ * latchkey::shared_mutex objects, because threads that share an object do not exclude each other.
  */
 #include <atomic>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 constexpr int tellers = 3, auditors = 2, rounds = 20, sum = 1000;
 constexpr auto patience = std::chrono::seconds(30);
 
-/* In a real program these would be on a disk or in a database that the machines share. */
+/* In a real program these are on a disk or in a database that the machines share. */
 int account_a = sum, account_b = 0;
 std::atomic<int> moves{0}, audits{0}, faults{0};
 
@@ -61,7 +61,7 @@ template <class Work> std::thread start(Work work) {
 
 int main() {
     try {
-        latchkey::client client; /* $LATCHKEY_URL, or a private server */
+        latchkey::client client; /* $LATCHKEY_URL, latchkey.conf(5), or a private server */
         std::vector<std::thread> threads;
         for (int i = 0; i < tellers; i++)
             threads.push_back(start([&client, i] { move_money(client, i); }));

@@ -1,8 +1,8 @@
 /*
- * A program with an event loop that never blocks in a lock: epoll(7), and the async calls.
+ * A program with an event loop that never blocks on a lock: it uses epoll(7) and the async calls.
  *
- * The client is opened with `dispatch`: lk_fd() is readable when callbacks are pending, and the
- * loop runs them with lk_dispatch(). So all of the program's state belongs to one thread, and
+ * The program opens the client with `dispatch`. lk_fd() is readable when callbacks are pending, and
+ * the loop runs them with lk_dispatch(). So all state of the program belongs to one thread, and
  * callbacks use it without a mutex.
  */
 #include <err.h>
@@ -19,7 +19,7 @@ enum { JOBS = 3, WORK_MS = 60, IMPATIENT = JOBS, IMPATIENT_MS = 40, TICK_MS = 10
 typedef struct {
     int number;
     lk_lock *lock;
-    int64_t work_ends_ms; /* 0: does not work */
+    int64_t work_ends_ms; /* 0: the job is not working */
 } job;
 
 static int inside, finished, gave_up;
@@ -35,11 +35,11 @@ static void on_acquired(lk_lock *lock, lk_status status, void *arg) {
     job *self = arg;
     (void)lock;
     if (status == LK_TIMEOUT) {
-        printf("job %d did not want to wait any longer\n", self->number);
+        printf("job %d gave up: its wait is over\n", self->number);
         gave_up++;
     } else if (status == LK_OK) {
         overlapped |= ++inside > 1;
-        printf("job %d has the lock and begins to work\n", self->number);
+        printf("job %d has the lock and starts to work\n", self->number);
         self->work_ends_ms = now_ms() + WORK_MS;
     } else {
         errx(1, "job %d: %s", self->number, lk_last_error());
@@ -67,7 +67,7 @@ static void end_work(job *self) {
         errx(1, "%s", lk_last_error());
 }
 
-/* The loop: pending callbacks, whose work is over, and a tick for all else that it could do. */
+/* Runs pending callbacks, ends work that is over, and counts ticks, in which it could do more. */
 static int run_loop(int loop, lk_client *client, job jobs[], int count) {
     int ticks = 0;
     while (finished + gave_up < count) {

@@ -1,10 +1,10 @@
 /*
- * A fair mutex around a critical section: the write side of a lock alone.
+ * A fair mutex around a critical section: only the write side of a lock is used.
  *
- * Several processes add to a number in a file, each as often as it can. They are let in line one
- * after the other while this process holds the lock; the first round then has to go in that order.
- * After that each joins the end of the line as soon as it is out, and nobody has to wait for more
- * than the others' turns.
+ * Several processes add to a number in a file, each as often as it can. While the main process
+ * holds the lock, they join the queue one after the other. So the first round must go in that
+ * order. After its turn, each process joins the end of the queue again. So no process waits longer
+ * than for one turn of each other process.
  */
 #include <err.h>
 #include <latchkey.h>
@@ -19,10 +19,10 @@ enum { PROCESSES = 4, ROUNDS = 20, TURNS = PROCESSES * ROUNDS };
 
 #define NAME "ledger:example"
 
-/* What the lock protects, as it is in the file. */
+/* The content of the file, which the lock protects. */
 typedef struct {
     int number;
-    char order[TURNS + 1]; /* whose turns they were, a letter each */
+    char order[TURNS + 1]; /* one letter per turn: the process that had it */
 } ledger;
 
 static void die_unless(lk_status status) {
@@ -49,12 +49,12 @@ static int take_turns(int start_fd, int ledger_fd) {
     die_unless(lk_open(NULL, NULL, &client));
     die_unless(lk_lock_new(client, NAME, NULL, &lock));
     if (read(start_fd, &letter, 1) != 1)
-        errx(1, "nobody says when to start");
+        errx(1, "the start signal does not come");
     for (int i = 0; i < ROUNDS; i++) {
         die_unless(lk_wrlock(lock));
         ledger now = load(ledger_fd);
         now.order[now.number] = letter;
-        usleep(1000); /* without the lock, others would add to the same number now */
+        usleep(1000); /* without the lock, others would now read the same number */
         now.number++;
         save(ledger_fd, &now);
         die_unless(lk_wrunlock(lock));
@@ -64,7 +64,7 @@ static int take_turns(int start_fd, int ledger_fd) {
     return 0;
 }
 
-/* Who waits is seen by everybody: no guessing whether a process is in line yet. */
+/* lk_inspect() shows the queue, so there is no need to guess whether a process waits yet. */
 static void wait_for_line_of(lk_client *client, size_t length) {
     for (int tries = 0; tries < 20000; tries++) {
         lk_info *info;
@@ -75,10 +75,10 @@ static void wait_for_line_of(lk_client *client, size_t length) {
             return;
         usleep(1000);
     }
-    errx(1, "a process does not come");
+    errx(1, "a process did not join the queue in time");
 }
 
-/* The most turns of others between two of the same process. */
+/* The greatest number of turns of others between two turns of one process. */
 static int longest_gap(const char *order) {
     int longest = 0, last[PROCESSES];
     for (int i = 0; i < PROCESSES; i++)
@@ -101,8 +101,8 @@ int main(void) {
     if (!file || pipe(start) != 0)
         err(1, "making a file and a pipe");
     save(fileno(file), &result);
-    for (int i = 0; i < PROCESSES;
-         i++) { /* before lk_open(): a client does not go through a fork */
+    /* Before lk_open(): a client does not survive a fork. */
+    for (int i = 0; i < PROCESSES; i++) {
         pid_t child = fork();
         if (child < 0)
             err(1, "fork");
@@ -135,8 +135,9 @@ int main(void) {
     printf("the number is %d, after %d processes with %d turns each\n", result.number, PROCESSES,
            ROUNDS);
     bool in_order = strncmp(result.order, "ABCD", PROCESSES) == 0;
-    printf("the first round went %s\n", in_order ? "as they had come" : "OUT OF ORDER");
-    printf("between two turns of a process, others had %d at most\n", longest_gap(result.order));
+    printf("the first round was %s\n", in_order ? "in the order of the queue" : "OUT OF ORDER");
+    printf("between two turns of one process, others had at most %d turns\n",
+           longest_gap(result.order));
     fclose(file);
     return fine && in_order ? 0 : 1;
 }

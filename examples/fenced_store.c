@@ -1,10 +1,10 @@
 /*
- * A fenced write: a store that refuses what comes from a holder that has lost its lock.
+ * A fenced write: a store refuses the write of a holder that has lost its lock.
  *
- * No lock with a lease can stop a program that sleeps through the end of it (a paused virtual
- * machine, a long garbage collection) and then goes on as if nothing had been. The store can: every
- * grant has a token greater than those before, the writer sends it along, and the store refuses a
- * token below the greatest that it has seen.
+ * A program may be suspended until after the end of its lease (a paused virtual machine, a long
+ * garbage collection) and then continue as if nothing had happened. No lock with a lease can stop
+ * it, but the store can. Every write grant has a greater token than all grants before. The writer
+ * sends its token along, and the store refuses a token below the greatest that it has seen.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* In earnest this is a database: UPDATE ... SET text = ?, fence = ? WHERE fence <= ?. */
+/* In a real program this is a database: UPDATE ... SET text = ?, fence = ? WHERE fence <= ?. */
 typedef struct {
     uint64_t greatest_fence;
     char text[64];
@@ -37,11 +37,11 @@ static void die_unless(lk_status status) {
 
 static void expect(bool as_expected, const char *what) {
     if (!as_expected)
-        errx(1, "not so: %s", what);
+        errx(1, "failed: %s", what);
 }
 
 int main(void) {
-    /* Ada's short lease that nobody renews stands for a program that has come to a halt. */
+    /* Ada's short lease, which nobody renews, stands for a program that was suspended. */
     const lk_lock_options sleepy = {.lease_ms = 300, .manual_renew = true};
     lk_client *client;
     lk_lock *ada, *bob;
@@ -53,18 +53,19 @@ int main(void) {
     die_unless(lk_wrlock(ada));
     expect(store_write(&shop, "Ada", lk_fence(ada), "open"), "Ada holds the lock and may write");
 
-    /* Bob waits in line until Ada's lease is over. */
+    /* Bob waits in the queue until Ada's lease expires. */
     die_unless(lk_wrlock(bob));
-    expect(!lk_valid(ada), "Ada's hold was over, on her own clock, before Bob's began");
-    expect(lk_abandoned(bob), "Bob is told that a writer did not give the lock back");
-    expect(lk_fence(bob) > lk_fence(ada), "Bob's token is the greater one");
+    expect(!lk_valid(ada), "Ada's hold ended, on her own clock, before Bob's began");
+    expect(lk_abandoned(bob), "Bob is told that a writer did not release the lock");
+    expect(lk_fence(bob) > lk_fence(ada), "Bob's token is greater than Ada's");
     expect(store_write(&shop, "Bob", lk_fence(bob), "closed for repair"), "Bob may write");
 
-    /* Ada goes on where she was, and does not look at lk_valid(), as she should. */
-    expect(!store_write(&shop, "Ada", lk_fence(ada), "open till late"), "Ada comes too late");
-    expect(lk_wrunlock(ada) == LK_LOST, "Ada learns at the latest when she unlocks");
+    /* Ada continues, and does not check lk_valid(), although she should. */
+    expect(!store_write(&shop, "Ada", lk_fence(ada), "open till late"),
+           "the store refuses Ada's late write");
+    expect(lk_wrunlock(ada) == LK_LOST, "Ada learns of the loss when she unlocks, if not before");
 
-    expect(store_write(&shop, "Bob", lk_fence(bob), "closed"), "Bob still may write");
+    expect(store_write(&shop, "Bob", lk_fence(bob), "closed"), "Bob may still write");
     die_unless(lk_wrunlock(bob));
     printf("the store says \"%s\"\n", shop.text);
 

@@ -1,10 +1,10 @@
 /*
- * Read, decide, and only then write: an upgrade, and what to do when two want one.
+ * Read, decide, and only then write: an upgrade, and what to do when two processes want one.
  *
  * Two processes find the stock low, and each wants to order more. Both hold the lock for reading,
- * so neither can have it for writing before the other lets go: the second to ask is told
- * LK_DEADLOCK at once. The right answer is to give up the read hold and to start again, with a new
- * look at what was read: the other one may have ordered already.
+ * so neither can get it for writing before the other releases it. The second request fails
+ * immediately with LK_DEADLOCK. The right reaction is to release the read hold and start again, and
+ * to read the stock again: the other process may have ordered already.
  */
 #include <err.h>
 #include <latchkey.h>
@@ -18,7 +18,7 @@
 
 enum { PROCESSES = 2, LOW = 10, ORDER = 100, START = 3 };
 
-/* The stock is what the lock protects. The rest is there to stage the collision, and to count. */
+/* The lock protects the stock. The other fields arrange the collision, and count. */
 typedef struct {
     int stock;
     atomic_int readers;
@@ -30,17 +30,17 @@ static void die_unless(lk_status status) {
         errx(1, "%s", lk_last_error());
 }
 
-/* On the first try both wait here until both have read. */
+/* On the first try, both processes wait here until both have read the stock. */
 static void wait_for_other(shelf *shared) {
     atomic_fetch_add(&shared->readers, 1);
     for (int ms = 0; atomic_load(&shared->readers) < PROCESSES; ms++) {
         if (ms == 20000)
-            errx(1, "the other process does not come");
+            errx(1, "the other process did not read in time");
         usleep(1000);
     }
 }
 
-/* One try; false when it has to be made again. */
+/* Tries once. false: the caller must try again. */
 static bool restock(shelf *shared, lk_lock *lock, int process, bool first_try) {
     bool done = true;
     die_unless(lk_rdlock(lock));
@@ -48,24 +48,24 @@ static bool restock(shelf *shared, lk_lock *lock, int process, bool first_try) {
     if (first_try)
         wait_for_other(shared);
     if (seen >= LOW) {
-        printf("process %d sees %d in stock, and has nothing to do\n", process, seen);
+        printf("process %d sees %d in stock, and does nothing\n", process, seen);
     } else {
         lk_status status = lk_wrlock(lock); /* on top of a read: an upgrade */
         if (status == LK_OK) {
-            /* Nobody wrote since the read: what was seen still holds. */
+            /* Nobody has written since the read, so the value is still right. */
             shared->stock = seen + ORDER;
             atomic_fetch_add(&shared->orders, 1);
             printf("process %d saw %d in stock, and ordered %d\n", process, seen, ORDER);
             die_unless(lk_wrunlock(lock));
         } else if (status == LK_DEADLOCK) {
             atomic_fetch_add(&shared->deadlocks, 1);
-            printf("process %d saw %d in stock, gives way, and will look again\n", process, seen);
+            printf("process %d saw %d in stock, gives way, and will read again\n", process, seen);
             done = false;
         } else {
             errx(1, "%s", lk_last_error());
         }
     }
-    /* In every case, and above all after LK_DEADLOCK: the other one waits for this. */
+    /* Always release, above all after LK_DEADLOCK: the other process waits for this. */
     fflush(stdout);
     die_unless(lk_rdunlock(lock));
     return done;

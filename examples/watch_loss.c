@@ -1,10 +1,10 @@
 /*
  * Long work that stops when its lock is lost.
  *
- * The work goes in steps. on_lost, on a thread of the client, sets a flag; lk_valid() is looked at
- * before each step, because it also knows of a lease that has run out on this machine's clock while
- * the server could not be reached. Here another process takes the lock away by force, as an
- * operator would with a holder that hangs.
+ * The work consists of steps. on_lost runs on a thread of the client and sets a flag. The program
+ * also checks lk_valid() before each step, because lk_valid() knows immediately when the lease has
+ * expired on this machine's clock, even if the server cannot be reached. Here another process takes
+ * the lock away by force, as an operator would do with a holder that hangs.
  */
 #include <err.h>
 #include <latchkey.h>
@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A lease is renewed three times in its length, and a renewal also tells of a loss: with a short
- * one, nobody works on for long without the lock, whatever else goes wrong. */
+/* The client renews a lease three times in its length, and a renewal also finds a loss. So with a
+ * short lease, a program never works for long without the lock. */
 enum { LEASE_MS = 3000, STEP_US = 20000, STEPS_BEFORE = 5, STEPS_MOST = 500, OWNER_MOST = 128 };
 
 #define NAME "report:example"
@@ -34,10 +34,10 @@ static void die_unless(lk_status status) {
 
 static void expect(bool as_expected, const char *what) {
     if (!as_expected)
-        errx(1, "not so: %s", what);
+        errx(1, "failed: %s", what);
 }
 
-/* On the client's callback thread: a flag is enough, the work is where it knows how to stop. */
+/* Runs on the client's callback thread. It only sets a flag; the work itself knows how to stop. */
 static void on_lost(lk_lock *lock, void *arg) {
     watch *told = arg;
     (void)lock;
@@ -45,7 +45,7 @@ static void on_lost(lk_lock *lock, void *arg) {
     atomic_store(&told->lost, true);
 }
 
-/* The other process: takes the lock from the owner whose text comes through the pipe. */
+/* The other process: takes the lock away from the owner whose name comes through the pipe. */
 static int operate(int from_fd) {
     char owner[OWNER_MOST + 1] = "";
     lk_client *client;
@@ -60,7 +60,7 @@ static int operate(int from_fd) {
 static int work(lk_lock *lock, watch *told, int operator_fd) {
     int steps = 0;
     while (!atomic_load(&told->lost) && lk_valid(lock) && steps < STEPS_MOST) {
-        usleep(STEP_US); /* a step, which must not be made without the lock */
+        usleep(STEP_US); /* a step that must not run without the lock */
         if (++steps == STEPS_BEFORE) {
             const char *owner = lk_owner(lock);
             printf("%d steps done; now somebody takes the lock away\n", steps);
@@ -85,7 +85,7 @@ int main(void) {
     int fds[2], status;
     if (pipe(fds) != 0)
         err(1, "pipe");
-    pid_t operator_pid = fork(); /* before lk_open(): a client does not go through a fork */
+    pid_t operator_pid = fork(); /* before lk_open(): a client does not survive a fork */
     if (operator_pid < 0)
         err(1, "fork");
     if (operator_pid == 0) {
@@ -99,19 +99,20 @@ int main(void) {
     int steps = work(lock, &told, fds[1]);
     printf("stopped after %d steps\n", steps);
 
-    wait_for_call(&told); /* lk_valid() may be the first to know */
+    wait_for_call(&told); /* lk_valid() may have noticed before on_lost was called */
     expect(steps < STEPS_MOST, "the work stopped because the lock was lost");
-    expect(!lk_valid(lock), "the handle says so");
-    expect(lk_wrlock(lock) == LK_LOST, "a lost handle takes nothing before it is unlocked");
-    expect(lk_wrunlock(lock) == LK_LOST, "its unlock says so too");
+    expect(!lk_valid(lock), "lk_valid() reports the loss");
+    expect(lk_wrlock(lock) == LK_LOST, "a lost handle acquires nothing before it is unlocked");
+    expect(lk_wrunlock(lock) == LK_LOST, "the unlock reports the loss too");
 
     die_unless(lk_wrlock(lock));
-    expect(lk_abandoned(lock), "the next holder hears that the work may be half done");
-    printf("the lock is held again, and says that the last writer did not finish\n");
+    expect(lk_abandoned(lock), "the next holder is told that the work may be half done");
+    printf("the lock is held again; lk_abandoned() says that the last writer did not finish\n");
     die_unless(lk_wrunlock(lock));
     lk_lock_free(lock);
     lk_close(client);
     expect(atomic_load(&told.calls) == 1, "on_lost was called once");
-    expect(waitpid(operator_pid, &status, 0) == operator_pid && status == 0, "force worked");
+    expect(waitpid(operator_pid, &status, 0) == operator_pid && status == 0,
+           "the forced release worked");
     return 0;
 }

@@ -143,7 +143,7 @@ def terminal(lines):
 
 
 def markdown(lines):
-    """One table for the README: what counts, of every contestant, and how far latchkey is ahead."""
+    """One table for bench/README.md: the main figure of every contestant, and how far latchkey is ahead."""
     shown = [workload for workload, _ in rows(lines) if workload != "p"]
     out = ["| | " + " | ".join("(%s) %s" % (name, FIGURES[name][1]) for name in shown) + " |",
            "| --- " + "| ---: " * len(shown) + "|"]

@@ -1,21 +1,22 @@
--- acquire: take, or queue, or say busy. SPEC 10.2.
--- KEYS  the four of the lock (SPEC 11.1)
--- ARGV  handle req fence mode wait lease_ms policy floor owner group who; or these as one, each but the
---       last with a NUL behind, which is what the short ways take: an argument costs 1,150 instructions
+-- acquire: takes the lock, or queues, or answers busy. SPEC 10.2.
+-- KEYS  the four keys of the lock (SPEC 11.1)
+-- ARGV  handle req fence mode wait lease_ms policy floor owner group who; or these as one string, with
+--       a NUL after each except the last (SPEC 11.5). The short paths take only the string, because each
+--       argument costs 1,150 instructions.
 -- Reply granted time fence ms flags · queued time place ms · busy time ms · deadlock time ·
 --       not-held time · stale time
 --@include clock.lua
 
--- The short ways: good arguments, and nobody has the lock, or a writer must wait behind others.
--- What these do not answer goes the long way below, which also says what is wrong. They stand here,
--- each behind the one that is met more often, because making the functions of the long way costs
--- more than all of this; and what is met most is not in a function, since those cost too.
+-- The short paths: the arguments are valid, and either the lock is free, or a writer must wait behind
+-- others. All other requests take the long path below, which also reports faults. The short paths come
+-- first, the most common case before the others, because creating the functions of the long path costs
+-- more than all of this. The most common case is not in a function, because a function costs too.
 local key, packed = KEYS[1], #ARGV == 1 and ARGV[1] or ''
 local handle, req, mode, wait, lease_ms, policy, floor, owner, group, who = string.match(packed,
     '^([0-9a-f]+%-[0-9a-f]+)%z([1-9]%d*)%z0%z(%a+)%z([01])%z([1-9]%d%d+)%z([%a-]+)%z(%d+)%z'
     .. '([^%z]*)%z([^%z]*)%z([^%z]*)$')
 
--- What a server says that is full, in the same words for all versions.
+-- The error of a full server, in the same words for all versions of the server.
 local function refused(fault)
     local text = type(fault) == 'table' and fault.err or fault
     return { err = string.match(text, 'OOM .*') or text }
@@ -29,7 +30,8 @@ local plain = handle and #KEYS == 4 and #handle == 45 and string.byte(handle, 33
     and (policy == 'fair' and '0' or policy == 'phase-fair' and '2' or policy == 'prefer-writer' and '4'
         or policy == 'prefer-reader' and '6')
 
--- plain: the flags of a grant. sole: what stands at the key, if it is a text.
+-- plain: the flags of a grant if a short path may serve this request; otherwise nil or false.
+-- sole: the value of the key if it is a string, false if there is no key, a table if it is a hash.
 local sole, texts
 if plain then
     sole, texts = redis.pcall('GET', key), '0 0 ' .. who
@@ -51,7 +53,7 @@ end
 
 --@include sole.lua
 
--- Somebody writes, and few wait to write: all of it is in one text. SPEC 3.3, 5.4, 5.5.
+-- There is one writer, and few writers wait: the whole lock is one string. SPEC 3.3, 5.4, 5.5.
 if type(sole) == 'string' and string.find(sole, '^[ahc]w[0246]')
     and string.find(sole, '^%d+ %d+ 0 ', 106) and not string.find(sole, handle, 23, true)
     and owner == '' and (floor == '0' or floor <= string.sub(sole, 6, 21)) then
@@ -77,8 +79,8 @@ if type(sole) == 'string' and string.find(sole, '^[ahc]w[0246]')
     end
 end
 
--- A writer without anything here comes behind other owners' holds, and behind writers only: SPEC
--- 3.3, 5.4, 5.5.
+-- Queues a writer that has no hold and no waiter, and whose owner has no hold. Other owners hold the
+-- lock, and only writers wait. SPEC 3.3, 5.4, 5.5.
 local function queue_writer()
     local due_key, queue, now = KEYS[2], KEYS[4], tonumber(now_text)
     local v = redis.pcall('HMGET', key, 'owners', 'mark', 'up', 'reader_waiters', 'h:' .. handle,
@@ -98,7 +100,7 @@ local function queue_writer()
         table.concat({ 'write', ticket, lease_ms * 1000, req, now_text, texts }, ' ') }
     if tonumber(floor) > tonumber(v[11] or 0) then fields[7], fields[8] = 'floor', floor end
     redis.call('HSET', key, unpack(fields))
-    -- The latest deadlines stand at the ends, the earliest in the middle (lock.lua).
+    -- The latest deadlines are at the ends of the set, the earliest in the middle (lock.lua).
     local middle = redis.call('ZRANGE', due_key, waiting - 1, waiting, 'WITHSCORES')
     local latest = math.max(tonumber(redis.call('ZRANGE', due_key, '-1', '-1', 'WITHSCORES')[2]),
         -redis.call('ZRANGE', due_key, '0', '0', 'WITHSCORES')[2])
@@ -204,7 +206,7 @@ local function decide(request, hold, waiter)
     return queue(request, upgrades)
 end
 
--- Protected for the sake of its first write, which a full server refuses: nothing has changed then.
+-- A protected call, because a full server may refuse the first write. Nothing has changed then.
 lk.may_be_refused = true -- see store.lua
 lk.unpack_arguments()
 local done, reply = pcall(lk.run, { 'handle', 'req', 'fence', 'mode', 'wait', 'lease_ms', 'policy',

@@ -1,12 +1,12 @@
--- Keys and arguments: what they must look like, and the errors of SPEC 10.12. lk.fault is the
--- first one that was found.
+-- Checks keys and arguments, and makes the errors of SPEC 10.12. lk.fault is the first fault that was
+-- found.
 
--- Their numbers are those in flags (SPEC 10.3).
+-- The numbers of the policies in flags (SPEC 10.3).
 lk.POLICIES = { ['fair'] = 0, ['phase-fair'] = 1, ['prefer-writer'] = 2, ['prefer-reader'] = 3 }
 lk.POLICY_NAMES = { [0] = 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
 
--- SPEC 10.1. tonumber alone would take inf, nan and 0x10, and round what lies above 2^53. Returns nil
--- and the rule that was broken.
+-- SPEC 10.1. tonumber alone would accept inf, nan and 0x10, and round numbers above 2^53. On a fault it
+-- returns nil and the rule that was broken.
 function lk.number(text, least, most, rule)
     if #text > 16 or not string.find(text, '^%d+$')
         or (#text == 16 and text > '9007199254740992') then
@@ -59,10 +59,10 @@ function lk.argument(name, text)
     end
 end
 
--- What the script was given, one by one.
+-- The arguments of the script, one by one.
 lk.arguments = ARGV
 
--- SPEC 11.5: those that were passed as one.
+-- SPEC 11.5: splits arguments that were passed as one string.
 function lk.unpack_arguments()
     if #ARGV ~= 1 then return end
     lk.arguments = {}
@@ -71,7 +71,7 @@ function lk.unpack_arguments()
     end
 end
 
--- SPEC 11.1, 1.1: the four keys from KEYS[at] on.
+-- SPEC 11.1, 1.1: checks the four keys from KEYS[at] on.
 function lk.check_lock_keys(at)
     local key = KEYS[at]
     local prefix, tag = string.match(key, '^([^{}]+):{(.*)}$')
@@ -88,7 +88,7 @@ function lk.check_lock_keys(at)
     lk.prefix = prefix
 end
 
--- The arguments from the one at `at` on, checked, by name.
+-- Checks the arguments from `at` on, and returns them by name.
 function lk.read_arguments(names, at)
     local values = {}
     for i, name in ipairs(names) do
@@ -103,8 +103,8 @@ function lk.read_arguments(names, at)
     return values
 end
 
--- For an operation on one lock: its keys and all its arguments. Returns nil, and there is a
--- fault, if they cannot be used.
+-- Reads the keys and all arguments of an operation on one lock. Returns nil and sets lk.fault if they
+-- are not valid.
 function lk.read_request(names)
     if #KEYS ~= 4 then
         lk.fault = 'LKARG keys: expected 4, got ' .. #KEYS

@@ -1,5 +1,5 @@
--- cancel: leave the queue. SPEC 10.7.
--- KEYS  the four of the lock (SPEC 11.1)
+-- cancel: leaves the queue. SPEC 10.7.
+-- KEYS  the four keys of the lock (SPEC 11.1)
 -- ARGV  handle req target
 -- Reply cancelled time · granted time fence ms flags
 --@include prelude.lua

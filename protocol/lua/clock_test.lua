@@ -1,5 +1,5 @@
--- The time source of the test flavour: the µs in the key lk-test-clock. The server's own clock does
--- not move with it, so keys that would have expired by it are deleted here.
+-- The time source of the test flavour: the µs in the key lk-test-clock. The server's own clock does not
+-- follow it, so this file deletes the keys that would have expired by it.
 local function key_expires_ms(key)
     local at = redis.pcall('PEXPIRETIME', key)
     if type(at) == 'number' then return at end

@@ -1,5 +1,5 @@
 -- convert: the downgrade. SPEC 4.7, 10.6.
--- KEYS  the four of the lock (SPEC 11.1)
+-- KEYS  the four keys of the lock (SPEC 11.1)
 -- ARGV  handle req fence
 -- Reply granted time fence ms flags · not-held time · stale time
 --@include prelude.lua

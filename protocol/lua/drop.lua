@@ -1,5 +1,5 @@
--- Holds that end otherwise than by release: the mark that writes leave (SPEC 6.1), the upgrade that
--- goes with them (4.6), and what has run out when an operation begins (5.2).
+-- Holds that end without a release: the mark that a write leaves (SPEC 6.1), the upgrade that goes with a
+-- hold (4.6), and the holds and waiters that have expired when an operation begins (5.2).
 
 -- `at` is the instant of 6.4.
 function lk.drop_hold(hold, at)
@@ -11,7 +11,7 @@ function lk.drop_hold(hold, at)
     if lock.up == hold.handle then lk.waiter_remove(lk.waiter_of(hold.handle)) end
 end
 
--- After holds were dropped.
+-- SPEC 4.6. Called after holds were dropped.
 function lk.drop_upgrade()
     local up = lk.lock.up and lk.waiter_of(lk.lock.up)
     if up and lk.count('o:' .. up.owner) == 0 then lk.waiter_remove(up) end
@@ -19,7 +19,7 @@ end
 
 function lk.drop_run_out()
     local lock, run_out = lk.lock, lk.lock.run_out
-    -- The latest waiter stands first, the latest hold last.
+    -- The latest waiter is first in the list, the latest hold is last.
     local latest = math.max(math.abs(redis.call('ZSCORE', lk.due_key, run_out[1])),
         math.abs(redis.call('ZSCORE', lk.due_key, run_out[#run_out])))
     for _, member in ipairs(run_out) do
@@ -35,7 +35,7 @@ function lk.drop_run_out()
     if lock.mark then lock.mark_until = math.max(lock.mark_until, latest + lk.HOUR) end -- SPEC 6.4
 end
 
--- SPEC 5.2. Notes who is first before anything changes, for 5.5.
+-- SPEC 5.2. Before anything changes, it notes the first waiter in order, for 5.5.
 function lk.begin()
     local lock = lk.lock
     lk.told, lk.provisional, lk.first_before = {}, false, nil
@@ -53,7 +53,7 @@ function lk.begin()
     end
 end
 
--- SPEC 6.3: a hold has given back a write.
+-- SPEC 6.3. Called after a hold has released or downgraded a write.
 function lk.wrote(hold)
     local lock = lk.lock
     if hold.writes == 0 and lock.mark and hold.fence > lock.mark then

@@ -1,4 +1,4 @@
--- `before`, which is all that comes before it, with an entry (sole.lua) behind.
+-- Appends an entry (sole.lua) to `before`.
 local function with_entry(before, due, since, handle, req, lease_ms, texts)
     local size = #req + #lease_ms + #texts + 2
     local low = size % 64

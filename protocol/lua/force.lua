@@ -1,5 +1,5 @@
--- force: drop the holds of one owner, or of everyone. SPEC 10.9.
--- KEYS  the four of the lock (SPEC 11.1)
+-- force: drops the holds of one owner, or of everyone. SPEC 10.9.
+-- KEYS  the four keys of the lock (SPEC 11.1)
 -- ARGV  owner (empty: everyone)
 -- Reply forced time count
 --@include prelude.lua

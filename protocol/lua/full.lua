@@ -1,5 +1,6 @@
--- A full server refuses what needs memory, unless the script has written something before that does
--- not. What must succeed nevertheless (SPEC 11.3) insists first, or when it was refused.
+-- A full server refuses commands that need memory, unless the script has already run a write command that
+-- needs none. So operations that must succeed on a full server (SPEC 11.3) insist: they run such a
+-- command first, or after the server has refused a command.
 local function insist(due_key)
     redis.pcall('ZREM', due_key, '')
 end

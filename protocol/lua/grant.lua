@@ -1,7 +1,7 @@
--- Granting: what may hold together (SPEC 2), which fence it gets (8), and settling (3.7), which
--- tells clients what they were given.
+-- Granting: which requests may hold together (SPEC 2), which fence a hold gets (8), and settling (3.7),
+-- which notifies clients of their grants.
 
--- The lines for each client; the clients are in order too.
+-- Collects the lines for each client. lk.told also lists the clients in the order of their first line.
 function lk.tell(handle, line)
     local client = string.sub(handle, 1, 32)
     local lines = lk.told[client]
@@ -26,12 +26,12 @@ function lk.granted(hold)
     return { 'granted', lk.now, hold.fence, lk.left_ms(hold), lk.flags() }
 end
 
--- With the handle behind it: see lk.run.
+-- Also returns the handle: see lk.run.
 function lk.queued(waiter)
     return { 'queued', lk.now, lk.place_of(waiter), lk.earliest_ms() }, waiter.handle
 end
 
--- SPEC 2.1, 2.2. When two owners hold, all that is read is of one group: so the counts are enough.
+-- SPEC 2.1, 2.2. If two owners hold, all read holds are of one group. So the counts are enough.
 function lk.compatible(mode, owner, group)
     local lock = lk.lock
     if lock.owners == 0 or (lock.owners == 1 and lk.count('o:' .. owner) > 0) then return true end
@@ -47,7 +47,7 @@ function lk.hold_new(handle, owner, group, who)
     return hold
 end
 
--- Adds a read or a write to a hold, with the fence that goes with it: SPEC 8.2, 8.1.
+-- Adds a read or a write to a hold, and draws a fence if the rules want one: SPEC 8.2, 8.1.
 function lk.hold_add(hold, mode, begins_life, floor)
     local lock = lk.lock
     local draws
@@ -88,7 +88,7 @@ function lk.update_phase()
     end
 end
 
--- SPEC 3.7; and if nobody is left, what a life leaves behind: 1.7, 7.2.
+-- SPEC 3.7. If nobody is left, ends the life of the lock: 1.7, 7.2.
 function lk.settle()
     local lock = lk.lock
     local phase

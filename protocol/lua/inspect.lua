@@ -1,7 +1,7 @@
--- inspect: who holds and who waits. Writes nothing. SPEC 10.8.
--- KEYS  the four of the lock (SPEC 11.1)
+-- inspect: shows the holds and waiters. Writes nothing. SPEC 10.8.
+-- KEYS  the four keys of the lock (SPEC 11.1)
 -- ARGV  limit
--- Reply the line `lock time`, policy fence abandoned holders waiters hold-rows waiter-rows
+-- Reply the line `lock time`, then policy fence abandoned holders waiters hold-rows waiter-rows
 --@include prelude.lua
 
 local request = lk.read_request({ 'limit' })
@@ -16,7 +16,7 @@ local waiting, holding = lk.waiting(), 0
 local hidden, hidden_waiters = {}, 0
 local abandoned = lock.mark and 1 or 0
 
--- What 5.2 would drop is hidden.
+-- The holds and waiters that SPEC 5.2 would drop are hidden.
 local function hide_waiter(handle)
     if not hidden['w:' .. handle] then
         hidden['w:' .. handle], hidden_waiters = true, hidden_waiters + 1
@@ -71,7 +71,7 @@ local function hold_rows()
     return rows
 end
 
--- As many of a queue as could be shown, with their tickets, without the hidden ones.
+-- Returns as many waiters of a queue as could be shown, with their tickets, without the hidden ones.
 local function queued(mode)
     local flat = redis.call('ZRANGE', lk.queue_key(mode), 0, limit + hidden_waiters, 'WITHSCORES')
     local list = {}

@@ -1,37 +1,38 @@
--- One lock: loaded by `open`, changed in memory, written back by `finish` (store.lua). Deadlines
--- and tickets are not kept in memory but changed in their sorted sets at once.
+-- One lock: `open` loads it, operations change it in memory, `finish` (store.lua) writes it back.
+-- Deadlines and tickets are not kept in memory; they are changed directly in their sorted sets.
 --
 -- A lock has one of four shapes:
---   bare  nobody holds or waits: there is no key, or a hash with the mark (fence, mark, mark_until)
---   sole  one hold and no waiter, in a text (sole.lua) and nothing else. This is what makes an
---         uncontended lock cheap. The counts follow from the hold, and the lock's fence is the hold's.
---   few   a sole hold that writes, and up to 8 waiters that want to write, in the same text;
---         no floor is above the fence. This is what makes a mutex cheap. Only the short ways make it;
---         the long way unfolds it first.
---   full  a hash of all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), and
+--   bare  nobody holds or waits: there is no key, or only a hash with the mark (fence, mark, mark_until)
+--   sole  one hold and no waiter, in one string (sole.lua). This shape makes an uncontended lock cheap.
+--         The counts follow from the hold, and the lock's fence is the hold's fence.
+--   few   a sole hold that writes, and up to 8 waiting writers, in the same string; no floor is above
+--         the fence. This shape makes a mutex cheap. Only the short paths make it; the long path unfolds
+--         it first.
+--   full  a hash with all fields, o:<owner> (holds of an owner), g:<group> (read holds of a group), and
 --         the sorted sets
--- What has become full stays so, until a writer hands over to the last that waits.
+-- A full lock stays full until nobody holds or waits, or until a writer hands it to the last waiter.
 --
--- In the sorted set of deadlines those of waiters are negative. So those that come next, of both, stand
--- in its middle, and those that come last at its ends.
+-- In the sorted set of deadlines, those of waiters are negative. So the next deadlines of holds and of
+-- waiters are in the middle of the set, and the last ones at its ends.
 --
--- In lk, of the lock that is open:
+-- These fields of lk describe the open lock:
 --   key, due_key, reader_key, writer_key
---   lock             its fields, and: shape, sole (the one hold), run_out (members of due_key)
---   was              the fields as they stand in the hash; text: what stands in place of it
+--   lock             its fields, and: shape, sole (the one hold), line (the waiters of `few`), run_out
+--                    (expired members of due_key)
+--   was              the fields as they are in the hash; was.text: the string, if there is no hash
 --   holds, waiters   records by handle; false: there is none
 --   counts           of owners (o:<owner>) and groups (g:<group>), read through `count`
---   recounted        those that have changed
+--   recounted        the counts that have changed
 --   gone             fields to delete
 --   heads            first handle and ticket of a queue, until it changes
 --   changed          whether there is anything to write
---   unsettled        whether somebody might have to be granted
+--   unsettled        whether a waiter may have to be granted
 
 function lk.type_error(key)
     return 'LKTYPE ' .. key .. ': holds another type of value than this lock'
 end
 
--- Returns the error if the key of a queue holds something else.
+-- Returns an error if the key of a queue holds another type of value.
 function lk.check_queue(mode)
     local key = lk.queue_key(mode)
     local first = redis.pcall('ZRANGE', key, '0', '0', 'WITHSCORES')
@@ -44,7 +45,7 @@ function lk.find_run_out()
     return redis.pcall('ZRANGEBYSCORE', lk.due_key, '-' .. now, now)
 end
 
--- Returns whether this is the text of a sole hold.
+-- Returns whether the string is a sole hold.
 function lk.open_sole(text)
     local hold, fields, entries = lk.sole_read(text)
     if not hold then return false end
@@ -68,8 +69,8 @@ function lk.open_few(entries)
     for _, waiter in ipairs(lock.line) do lk.waiters[waiter.handle] = waiter end
 end
 
--- Returns the error if a key holds something else. Nothing has been changed then. `may_queue`: the
--- mode of a request that may have to wait.
+-- Returns an error if a key holds another type of value. Nothing has been changed then. `may_queue` is
+-- the mode of a request that may have to wait.
 function lk.open(at, handle, owner, group, may_queue)
     local key = KEYS[at]
     lk.key, lk.due_key, lk.reader_key, lk.writer_key = key, KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
@@ -113,8 +114,9 @@ function lk.open(at, handle, owner, group, may_queue)
     end
 end
 
--- Gives a second hold or waiter the room that it needs. Returns the error if a key holds something
--- else. What a lost hash left in the sorted sets is nobody's.
+-- Makes the lock full, so that it has room for a second hold or waiter. Returns an error if a key holds
+-- another type of value. Sorted sets that exist before this belong to a hash that is lost; they are
+-- deleted.
 function lk.spread()
     local lock = lk.lock
     if lock.shape == 'full' then return end
@@ -131,7 +133,7 @@ function lk.spread()
     lock.shape, lock.sole, hold.dirty = 'full', nil, true
 end
 
--- Few become full. Returns the error if a key holds something else.
+-- Turns the shape `few` into `full`. Returns an error if a key holds another type of value.
 function lk.unfold()
     local lock, due_words, queue_words = lk.lock, {}, {}
     if lock.shape ~= 'few' then return end
@@ -201,7 +203,7 @@ function lk.hold_due(hold)
     return hold.due
 end
 
--- SPEC 5.1: never earlier than it was.
+-- SPEC 5.1: never to an earlier deadline than before.
 function lk.hold_extend(hold, due)
     if lk.lock.shape ~= 'full' then
         hold.due = math.max(hold.due or 0, due)
@@ -211,13 +213,13 @@ function lk.hold_extend(hold, due)
     lk.changed = true
 end
 
--- SPEC 5.1, 5.3: its client is there.
+-- SPEC 5.1, 5.3: the client of the hold has answered.
 function lk.hold_claim(hold, lease)
     if hold.provisional == 1 then hold.provisional, hold.dirty = 0, true end
     lk.hold_extend(hold, lk.now + lease)
 end
 
--- Changes a hold's counts, and the lock's with them.
+-- Changes the counts of a hold, and the counts of the lock with them.
 function lk.hold_count(hold, reads, writes)
     local lock = lk.lock
     local read, wrote = hold.reads > 0, hold.writes > 0

@@ -1,6 +1,6 @@
--- Who comes next: SPEC 3.5.
+-- The order of waiters: SPEC 3.5.
 
--- The mode that comes first; nil: whoever has the lower ticket. Under phase-fair in a read phase
+-- Returns the mode that comes first; nil if the lower ticket decides. Under phase-fair, in a read phase,
 -- only one writer comes before the readers.
 function lk.preferred()
     local policy, phase = lk.lock.policy, lk.lock.phase
@@ -11,7 +11,7 @@ function lk.preferred()
     return 'read'
 end
 
--- Handle and ticket of the first in a queue that is not empty.
+-- Returns handle and ticket of the first waiter in a queue that is not empty.
 function lk.head(mode)
     local first = lk.heads[mode]
     if not first then
@@ -21,7 +21,7 @@ function lk.head(mode)
     return first
 end
 
--- The handle of the first in order, or nil.
+-- Returns the handle of the first waiter in order, or nil.
 function lk.first_in_order()
     local lock = lk.lock
     if lock.up then return lock.up end

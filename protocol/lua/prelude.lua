@@ -1,6 +1,6 @@
--- What every operation stands on. It checks its arguments before it reads anything (arguments), loads
--- the lock (lock: open), drops what has run out (drop: begin), does its own work, and writes
--- everything back in one place (store: finish). request: run is this course.
+-- The parts that every operation uses. An operation checks its arguments before it reads anything
+-- (arguments), loads the lock (lock: open), drops expired holds and waiters (drop: begin), does its own
+-- work, and writes everything back in one place (store: finish). request: run does these steps.
 --@include clock.lua
 --@include lk.lua
 --@include expiry.lua

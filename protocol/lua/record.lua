@@ -1,11 +1,13 @@
--- Holds and waiters as texts: numbers first, then the texts, which are the lengths of owner and group,
--- then owner, group and who as they are. An owner that is the handle itself has length 0.
+-- Holds and waiters as strings. First come numbers. Then come the texts: the lengths of owner and group,
+-- and then owner, group and who, unchanged. An owner that is the handle itself has length 0.
 --   h:<handle>  reads writes fence first last op granted_for provisional since texts
 --   w:<handle>  mode ticket lease req since texts
--- op is what `last` was: a acquire, r release, c convert, x cancel. mode is read or write. These are
--- fields of the lock's hash. For the text of a sole hold see sole.lua; one of kind x has, before its texts,
+-- op is the operation of `last`: a acquire, r release, c convert, x cancel. mode is read or write. These
+-- strings are fields of the lock's hash. sole.lua describes the string of a sole hold. A sole hold of
+-- kind x has these before its texts:
 --   reads writes first op granted_for provisional mark mark_until group_length group
--- with the mark of the lock, or 0, and its group, or -1 if there is none or it follows from the hold.
+-- mark and mark_until are those of the lock, or 0. group is that of the lock; its length is -1 if the
+-- lock has none, or if it is that of the hold.
 
 function lk.with_texts(record, text, at, owner_length, group_length)
     local owner_end = at + owner_length
@@ -38,8 +40,8 @@ function lk.hold_write(hold)
         hold.since) .. lk.texts_of(hold)
 end
 
--- The hold, the lock's own fields, and the entries that follow that of the hold. Nil, if this is no
--- such text.
+-- Returns the hold, the lock's own fields, and the entries after that of the hold; nil if the string is
+-- not a sole hold.
 function lk.sole_read(text)
     local kind, flags, fence, due, since, handle, last, at = string.match(text,
         '^([ahcx])[rwb](%d)%d (%d+) (%d+) (%d+) .. (%x+%-%x+) (%d+) %d+ ()')
@@ -60,7 +62,7 @@ function lk.sole_read(text)
     return hold, fields, string.sub(text, behind)
 end
 
--- What a hold of kind x has before its texts. Returns where these begin.
+-- Reads the part of a hold of kind x that comes before its texts. Returns where the texts begin.
 function lk.sole_rest_read(hold, fields, text, at)
     local reads, writes, first, op, granted_for, provisional, mark, mark_until, length, group_at =
         string.match(text, '^(%d+) (%d+) (%d+) (%a) (%d+) (%d) (%d+) (%d+) (%-?%d+) ()', at)
@@ -73,7 +75,7 @@ function lk.sole_rest_read(hold, fields, text, at)
     return group_at + length
 end
 
--- Nobody waits beside it.
+-- For a hold without waiters beside it.
 function lk.sole_write(hold)
     local lock, texts = lk.lock, lk.texts_of(hold)
     local mode = hold.writes == 0 and 'r' or hold.reads == 0 and 'w' or 'b'
@@ -103,7 +105,7 @@ function lk.waiter_read(handle, text)
     }, text, at, owner_length, group_length)
 end
 
--- The waiters of entries (sole.lua), in order.
+-- Returns the waiters of entries (sole.lua), in order.
 function lk.entries_read(entries)
     local waiters, at = {}, 1
     while at < #entries do

@@ -1,24 +1,25 @@
--- release: give back one read or one write. SPEC 10.4.
--- KEYS  the four of the lock (SPEC 11.1)
+-- release: releases one read or one write. SPEC 10.4.
+-- KEYS  the four keys of the lock (SPEC 11.1)
 -- ARGV  handle req fence mode
 -- Reply released time reads writes · not-held time · stale time
 --@include clock.lua
 
--- The short ways: good arguments, no mark, nothing has run out, and the caller's is the only hold,
--- with this one count. The rest goes the long way below. They stand here, each behind the one that
--- is met more often, because making the functions of the long way costs more than all of this.
+-- The short paths: the arguments are valid, there is no mark, nothing has expired, and the only hold is
+-- the caller's, with this one count. All other requests take the long path below. The short paths come
+-- first, the most common case before the others, because creating the functions of the long path costs
+-- more than all of this.
 local args, key = ARGV, KEYS[1]
 local handle, req, fence, mode = args[1], args[2], args[3], args[4]
 
--- Whether the request is one that comes after that, and the keys are as they must be.
+-- Returns whether the number of the request is valid and above `last`, and whether the keys are valid.
 local function comes_after(last, req, key)
     return (#req > #last or (#req == #last and req > last)) and #req < 16
         and string.find(req, '^[1-9]%d*$') and KEYS[2] == key .. ':d' and KEYS[3] == key .. ':r'
         and KEYS[4] == key .. ':w'
 end
 
--- The only hold (sole.lua), if it is the caller's and all of it is given back: how many wait. Who names
--- a hold by its handle and its fence needs no check of these.
+-- waiting: the number of waiters, if the only hold (sole.lua) is the caller's and this releases all of
+-- it; otherwise nil. A handle and a fence that match those of the hold need no check of their form.
 local sole = #KEYS == 4 and #args == 4 and #handle == 45 and #fence == 16 and #now_text == 16
     and (mode == 'read' or mode == 'write') and redis.pcall('GET', key)
 local waiting
@@ -37,7 +38,8 @@ end
 --@include expiry.lua
 --@include sole.lua
 
--- Tells the heir, and who is first after it; both as handle and req. Protected, as in store.lua.
+-- Sends messages to the heir, and to the first waiter after it; both are given as handle and req. The
+-- calls are protected, as in store.lua.
 local function tell(key, now_text, heir, fence, claim_ms, flags, next, earliest)
     local prefix, client = string.match(key, '^[^{}]+:'), string.sub(heir, 1, 32)
     local news = 'granted ' .. heir .. ' ' .. fence .. ' ' .. now_text .. ' ' .. claim_ms .. ' ' .. flags
@@ -56,8 +58,8 @@ local function tell(key, now_text, heir, fence, claim_ms, flags, next, earliest)
     return 'released ' .. now_text .. ' 0 0'
 end
 
--- Few wait to write, and the first of them has it. All of it is in one text. If the server is full, the
--- long way insists.
+-- Few writers wait, and the first of them gets the lock. The whole lock is one string. If a full server
+-- refuses this, the long path insists (full.lua).
 local at = waiting and entry_end(sole, 23)
 if at and string.sub(sole, at, at + 15) > now_text then
     local req_end, lease_ms = string.match(sole, '^%d+() (%d+)', at + 83)
@@ -84,14 +86,13 @@ if at and string.sub(sole, at, at + 15) > now_text then
 end
 --@include entry.lua
 
--- A writer leaves, only writers wait, and the first of them has it. If nobody waits behind that,
--- the lock is sole again.
+-- A writer releases the lock, only writers wait, and the first of them gets it. If nobody waits behind
+-- that one, the lock becomes sole again.
 local function hand_over()
     local due_key, queue, now = KEYS[2], KEYS[4], tonumber(now_text)
     local v = redis.pcall('HMGET', key, 'h:' .. handle, 'o:' .. handle, 'owners', 'writer_waiters',
         'fence', 'policy', 'floor', 'group', 'mark', 'up', 'read_holds', 'reader_waiters')
-    -- Who acts for another, or has more than this hold, is counted in ways that are left to the long
-    -- way.
+    -- The long path counts owners that are not the handle itself, and owners with more than one hold.
     if not v[1] or v[2] ~= '1' or v[3] ~= '1' or not v[4] or v[9] or v[10] or v[11] or v[12] then
         return
     end

@@ -1,5 +1,5 @@
--- renew: holds and waiters of many locks. SPEC 10.5.
--- KEYS  for each entry the four of its lock (SPEC 11.1)
+-- renew: renews holds and waiters of many locks. SPEC 10.5.
+-- KEYS  for each entry the four keys of its lock (SPEC 11.1)
 -- ARGV  for each entry: handle fence req lease_ms
 -- Reply the line `renewed time`, then one for each entry: lease ms · queued place ms ·
 --       granted fence ms flags · not-held · error text
@@ -8,13 +8,14 @@
 --@include full.lua
 --@include sole.lua
 
--- The short ways: good arguments, a hold or one of few waiters, and nothing of its lock has run out.
--- What they do not answer goes the long way, whose functions cost more than all of this, and are
--- made when they are first needed.
+-- The short paths: the arguments are valid, the entry is a hold or one of few waiters, and nothing of
+-- its lock has expired. All other entries take the long path. Its functions cost more than all of this,
+-- and are created when they are first needed.
 
 local now = tonumber(now_text)
 
--- What a lease comes to, if it is as it must be. Most entries of a call have the same.
+-- The values that follow from a lease, or false if it is not valid. Most entries of a call have the same
+-- lease.
 local terms = {}
 
 local function terms_of(lease_ms)
@@ -31,8 +32,8 @@ local function terms_of(lease_ms)
     return of
 end
 
--- The same of an entry, if its req and its keys are as they must be too. A handle and a fence that a lock
--- knows need no check, nor does the name of that lock.
+-- The same for an entry, if its req and its keys are valid too. A handle and a fence that match those of
+-- a lock need no check of their form, and neither does the name of that lock.
 local function terms_at(at)
     local key, req = KEYS[at], ARGV[at + 2]
     if (req == '0' or (#req < 16 and string.find(req, '^%d+$'))) and KEYS[at + 1] == key .. ':d'
@@ -41,7 +42,7 @@ local function terms_at(at)
     end
 end
 
--- Nobody else holds it, and few or none wait. SPEC 5.1, 5.3.
+-- Renews the only hold of a lock with few or no waiters. SPEC 5.1, 5.3.
 local function renew_sole(at, sole, terms)
     local kind, mode, flags, waiting = string.byte(sole, 1, 4)
     if kind == 120 or flags % 2 == 1 then return end -- x, and a mark
@@ -63,7 +64,7 @@ local function renew_sole(at, sole, terms)
     return string.format('lease %d', math.floor((due - now) / 1000))
 end
 
--- One of few that wait. SPEC 5.4, 5.5.
+-- Renews one of few waiters. SPEC 5.4, 5.5.
 local function renew_in_line(at, handle, sole, req, lease)
     local place, from = 0, 23
     if not string.find(sole, '^[ahc]w[0246][1-8] ') or entries_due(sole, 23) <= now_text then return end
@@ -81,7 +82,7 @@ local function renew_in_line(at, handle, sole, req, lease)
     return string.format('queued %d %d', place, math.ceil((earliest - now) / 1000))
 end
 
--- Others hold or wait beside it. SPEC 5.1, 5.3.
+-- Renews a hold of a lock in its full shape. SPEC 5.1, 5.3.
 local function renew_among_others(at, key, handle, fence, terms)
     local due_key = KEYS[at + 1]
     local v = redis.pcall('HMGET', key, 'h:' .. handle, 'write_holds', 'reader_waiters',
@@ -138,7 +139,7 @@ local function make_long_way()
         return { 'lease', lk.left_ms(hold) }
     end
 
-    -- Returns the handle too, if the answer tells its place.
+    -- Also returns the handle if the answer tells its waiter the place.
     local function renew_waiter(hold, waiter, entry)
         if waiter and waiter.req == entry.req then
             lk.waiter_extend(waiter, entry.lease)

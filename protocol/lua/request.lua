@@ -1,6 +1,7 @@
--- A request on one lock from beginning to end, and how it is told whether it has been seen before.
+-- A request on one lock from beginning to end, and the check whether it repeats an earlier request.
 
--- SPEC 9.1, 9.3, 9.4. 'again': it was the handle's last, and of the same operation; 'stale'; or nil.
+-- SPEC 9.1, 9.3, 9.4. Returns 'again' if the request has the handle's last number and that was the same
+-- operation; 'stale' if its number is not above the last; otherwise nil.
 function lk.seen(request, hold, waiter, op)
     local held = hold and hold.last or 0
     local last = math.max(held, waiter and waiter.req or 0)
@@ -17,7 +18,7 @@ function lk.too_deep()
     return { err = 'LKDEPTH mode: held 65535 times already' }
 end
 
--- SPEC 11.4: the words and numbers of an answer in one line. An error is as it is.
+-- SPEC 11.4: joins the words and numbers of an answer to one line. Returns an error unchanged.
 function lk.line(answer)
     if answer.err then return answer end
     for at = 2, #answer do
@@ -26,8 +27,8 @@ function lk.line(answer)
     return table.concat(answer, ' ')
 end
 
--- `decide` is given the request and the handle's hold and waiter. It changes the lock and returns the
--- answer, and the handle whose waiter that tells its place.
+-- `decide` gets the request, and the hold and the waiter of its handle. It changes the lock. It returns
+-- the answer and, if the answer tells a waiter its place, the handle of that waiter.
 function lk.run(names, decide)
     local request = lk.read_request(names)
     if not request then return { err = lk.fault } end

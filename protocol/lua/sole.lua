@@ -1,31 +1,32 @@
--- A lock that one holds, and that few or none wait for, is one text: the value of its first key.
+-- A lock with one hold and few or no waiters is one string: the value of its first key.
 --
---   <kind><mode><flags><waiting> <fence> <entry of the hold><entries of those that wait, in order>
+--   <kind><mode><flags><waiting> <fence> <entry of the hold><entries of the waiters, in order>
 --   entry: <due> <since> <size> <handle> <req> <lease_ms> <texts>
 --
--- kind     a: granted at once; h: handed over, not claimed yet; c: handed over, and claimed. The hold's
---          first fence is its fence, its last request is req, an acquire (of h and c: the one that waited).
---          x: anything else. Only the long way reads and writes it: see record.lua.
--- mode     of the hold: r, w, or b for both
+-- kind     a: granted at once; h: handed over, not claimed yet; c: handed over and claimed. In these
+--          three, the hold's first fence is its fence, and its last request is req, an acquire (for h
+--          and c: the request that waited).
+--          x: any other hold. Only the long path reads and writes this kind: see record.lua.
+-- mode     of the hold: r for reads, w for writes, b for both
 -- flags    SPEC 10.3
--- waiting  how many entries follow that of the hold, at most 8. They want to write, the hold
---          writes, and all are their own owners.
--- size     how many bytes follow from req on, in two digits of base 64, the first of which is '0'
--- fence, due, since: µs in 16 digits. lease_ms: of a hold it has no meaning. texts: see record.lua.
+-- waiting  the number of waiters' entries after the entry of the hold, at most 8. If it is not 0, the
+--          hold and all waiters write, and each handle is its own owner.
+-- size     the number of bytes from req on, in two digits of base 64; the digit for zero is '0'
+-- fence, due and since are µs in 16 digits. lease_ms has no meaning for a hold. texts: see record.lua.
 --
--- So a waiter's entry is, from its size on, that of the hold it becomes, and all that is compared or
--- replaced stands where it always stands: what costs time in a script are the texts that it makes.
--- These functions know the layout by numbers, since a local that a function shares costs as much as
--- ten of its instructions. The hold's entry begins at 23; in an entry the due begins at 0, the size at 34,
--- the handle at 37 and the req at 83.
+-- So, from its size on, the entry of a waiter is already the entry of the hold that it becomes. All parts
+-- that are compared or replaced have fixed positions, because creating strings is what costs time in a
+-- script. The code uses the positions as plain numbers, because a local that a function shares costs as
+-- much as ten of its instructions. The entry of the hold begins at 23. Within an entry, due begins at 0,
+-- size at 34, handle at 37 and req at 83.
 
--- Where the entry behind this one begins.
+-- Returns where the entry after this one begins.
 local function entry_end(sole, at)
     local high, low = string.byte(sole, at + 34, at + 35)
     return at + 83 + (high - 48) * 64 + low - 48
 end
 
--- The earliest and the latest deadline of the entries from this one on.
+-- Returns the earliest and the latest deadline of the entries from this one on.
 local function entries_due(sole, at)
     local earliest, latest = '9', ''
     while at < #sole do

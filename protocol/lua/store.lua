@@ -1,12 +1,11 @@
--- The end of every operation: the lock is written back, all keys get their expiry, the messages
--- go out.
+-- The end of every operation: writes the lock back, sets the expiry of all keys, sends the messages.
 
 lk.FIELDS = {
     'fence', 'policy', 'mark', 'mark_until', 'group', 'phase', 'floor', 'ticket', 'up', 'owners',
     'read_holds', 'write_holds', 'reader_waiters', 'writer_waiters',
 }
 
--- SPEC 5.5: to the earliest deadline of any hold or waiter.
+-- SPEC 5.5: the ms to the earliest deadline of any hold or waiter.
 function lk.earliest_ms()
     local sole, waiting = lk.lock.sole, lk.waiting()
     local due = sole and sole.due
@@ -33,7 +32,7 @@ function lk.expires_ms()
     return expiry_ms(due, written)
 end
 
--- unpack has room for some thousand values only.
+-- unpack can return only a few thousand values.
 function lk.call_with(command, words)
     for at = 1, #words, 1000 do
         redis.call(command, lk.key, unpack(words, at, math.min(at + 999, #words)))
@@ -78,7 +77,7 @@ function lk.store_full()
     if #gone == 0 and #words > 0 and not lk.may_be_refused then insist(lk.due_key) end
     lk.call_with('HDEL', gone)
     lk.call_with('HSET', words)
-    -- Last of all: an instant that is past by now, because the server stood still, deletes the key.
+    -- This comes last: if the server stalled and the instant has passed, PEXPIREAT deletes the key.
     local at = lk.expires_ms()
     redis.call('PEXPIREAT', lk.key, at)
     redis.call('PEXPIREAT', lk.due_key, at)
@@ -101,7 +100,7 @@ function lk.clear()
     end
 end
 
--- `answered`: the handle whose waiter the operation's own answer tells its place (SPEC 5.5).
+-- `answered`: the handle of the waiter whose place the operation's own answer tells (SPEC 5.5).
 function lk.finish(answered)
     if not lk.changed then return end
     if lk.unsettled then lk.settle() end
@@ -117,7 +116,7 @@ function lk.finish(answered)
     else
         lk.store_full()
     end
-    -- Protected: an ACL that forbids the channel must not make an error of what has been done.
+    -- A protected call: if an ACL forbids the channel, the finished operation must not become an error.
     for _, client in ipairs(lk.told) do
         redis.pcall('PUBLISH', lk.prefix .. ':' .. client, table.concat(lk.told[client], '\n'))
     end
