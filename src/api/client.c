@@ -1,6 +1,5 @@
 /* lk_open and lk_close; callbacks in the event loop of the user. */
 #include "api/enter.h"
-#include "base/forked.h"
 #include "base/thread.h"
 
 lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out) {

@@ -1,7 +1,6 @@
 /* See enter.h. */
 #include "api/enter.h"
 
-#include "base/forked.h"
 #include "base/thread.h"
 
 /* lock: NULL for a call that is not about one. */

@@ -2,6 +2,7 @@
 #ifndef LKI_ENTER_H
 #define LKI_ENTER_H
 
+#include "base/thread.h"
 #include "client/client.h"
 #include "lock/lock.h"
 
@@ -14,6 +15,6 @@ typedef enum { LKI_MAY_BLOCK, LKI_NEVER_BLOCKS } lki_blocking;
  */
 lk_status lki_enter(lk_client *, lki_blocking);
 lk_status lki_enter_lock(const lk_lock *, lki_blocking);
-void lki_leave(lki_session *);
+LKI_UNLOCKS void lki_leave(lki_session *);
 
 #endif

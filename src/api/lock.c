@@ -1,7 +1,6 @@
 /* Handles, and the calls that block. */
 #include "api/enter.h"
 #include "base/clock.h"
-#include "base/forked.h"
 #include "base/thread.h"
 #include "lock/hold.h"
 #include "lock/operation.h"

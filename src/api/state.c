@@ -1,6 +1,6 @@
 /* What a handle knows of itself: asked of nobody else, at any time. */
 #include "base/clock.h"
-#include "base/forked.h"
+#include "base/thread.h"
 #include "lock/hold.h"
 #include "lock/lock.h"
 

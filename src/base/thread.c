@@ -2,6 +2,7 @@
 #include "base/thread.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 
 bool lki_thread_start(pthread_t *thread, void *(*run)(void *), void *context) {
     sigset_t all, before;
@@ -23,4 +24,20 @@ void lki_cancellation_off(void) {
 void lki_cancellation_on(void) {
     if (--cancellation_depth == 0)
         pthread_setcancelstate(cancellation_before, NULL);
+}
+
+static _Atomic unsigned forks;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void count_fork(void) {
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void arrange(void) {
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+unsigned lki_fork_count(void) {
+    pthread_once(&once, arrange);
+    return atomic_load_explicit(&forks, memory_order_relaxed);
 }

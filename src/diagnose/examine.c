@@ -9,10 +9,9 @@
 #include "base/memory.h"
 #include "client/settings.h"
 #include "diagnose/rights.h"
+#include "net/connection.h"
 #include "net/fault.h"
 #include "net/greet.h"
-#include "net/info.h"
-#include "net/reader.h"
 #include "net/resp.h"
 #include "topology/topology.h"
 

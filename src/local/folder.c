@@ -1,16 +1,136 @@
 /* See folder.h. */
 #include "local/folder.h"
 
-#include "local/place.h"
+#include "base/memory.h"
+#include "local/local.h"
+#include "local/private_tmp.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+/* ------------------------------------------------------------------------------ where it is */
+
+/*
+ * All programs of a user must find the same folder, at any time and however they were started, or
+ * their locks do not exclude each other. So it depends on the user alone:
+ *
+ *   root        /run/latchkey, which services with a private /tmp see too
+ *   others      /tmp/latchkey-<uid>; in a private /tmp there is no place that all see: refused
+ *
+ * XDG_RUNTIME_DIR is not set for cron, and /run/user/<uid> comes and goes with the user's logins.
+ * The home may be on a file system that other machines share. Files in /dev/shm are removed when
+ * the user logs out (RemoveIPC of logind.conf).
+ */
+#define ROOTS_FOLDER "/run/latchkey"
+
+enum { DEFAULT_MOST = 64, SOCKET_MOST = sizeof((struct sockaddr_un *)0)->sun_path };
+
+char *lki_folder_join(const char *folder, const char *name) {
+    size_t size = strlen(folder) + 1 + strlen(name) + 1;
+    char *path = lki_new(size);
+    if (path)
+        snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+static bool socket_fits(size_t folder_length) {
+    return folder_length + sizeof "/" LKI_LOCAL_SOCKET <= SOCKET_MOST;
+}
+
+/* Empty is unset. A program with more rights than its user asks no user. */
+static const char *setting(const char *name) {
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* Slashes at its end are cut: with one, open() follows a symbolic link in spite of O_NOFOLLOW. */
+static lk_status named_folder(const char *name, char **folder, lki_error *error) {
+    size_t length = strlen(name);
+    while (length > 1 && name[length - 1] == '/')
+        length--;
+    if (name[0] != '/')
+        return lki_error_set(error, LK_INVALID, "LATCHKEY_LOCAL_DIR is \"%s\": %s", name,
+                             "it has to be an absolute path");
+    if (!socket_fits(length))
+        return lki_error_set(error, LK_INVALID, "LATCHKEY_LOCAL_DIR is \"%s\": %s", name,
+                             "it is too long for a socket in it");
+    char *copy = lki_copy(name);
+    if (!copy)
+        return lki_error_no_memory(error);
+    copy[length] = '\0';
+    *folder = copy;
+    return LK_OK;
+}
+
+/* In a user namespace, /run may belong to a root that is not this one. */
+static bool run_is_roots(void) {
+    struct stat run;
+    return stat("/run", &run) == 0 && S_ISDIR(run.st_mode) && run.st_uid == 0 &&
+           !(run.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static void default_folder(char folder[DEFAULT_MOST]) {
+    if (geteuid() == 0 && run_is_roots())
+        snprintf(folder, DEFAULT_MOST, ROOTS_FOLDER);
+    else
+        snprintf(folder, DEFAULT_MOST, "/tmp/latchkey-%ju", (uintmax_t)geteuid());
+}
+
+bool lki_folder_is_default(const char *folder) {
+    char expected[DEFAULT_MOST];
+    default_folder(expected);
+    return strcmp(folder, expected) == 0;
+}
+
+lk_status lki_local_folder(char **folder, lki_error *error) {
+    const char *named = setting("LATCHKEY_LOCAL_DIR");
+    char found[DEFAULT_MOST];
+    bool is_private = false;
+    if (named)
+        return named_folder(named, folder, error);
+    default_folder(found);
+    lk_status status = lki_tmp_is_private(found, &is_private, error);
+    if (status != LK_OK)
+        return status;
+    if (is_private)
+        return lki_error_set(error, LK_UNAVAILABLE,
+                             "/tmp is private to this service (PrivateTmp of systemd, or the "
+                             "like): local: would be another server here than for other programs "
+                             "of this user; set url in " LKI_SYSTEM_CONFIG " or LATCHKEY_URL, or "
+                             "name a folder that all of them see in LATCHKEY_LOCAL_DIR");
+    return lki_copy_to(folder, found) ? LK_OK : lki_error_no_memory(error);
+}
+
+lk_status lki_local_environment_read(lki_local_environment *out, lki_error *error) {
+    lki_local_environment found = {0};
+    const char *path = secure_getenv("PATH"); /* an empty one names no folder */
+    lk_status status = lki_local_folder(&found.folder, error);
+    if (status == LK_OK &&
+        !lki_copy_to(&found.search_path, path ? path : "/usr/local/bin:/usr/bin:/bin"))
+        status = lki_error_no_memory(error);
+    if (status == LK_OK)
+        *out = found;
+    else
+        lki_local_environment_clear(&found);
+    return status;
+}
+
+void lki_local_environment_clear(lki_local_environment *environment) {
+    lki_free(environment->folder);
+    lki_free(environment->search_path);
+}
+
+/* ------------------------------------------------------------------------------ the folder itself */
 
 #define LOCK_FILE "start.lock"
 
@@ -18,7 +138,7 @@ enum { LOG_MOST = 1 << 20, LOG_TAIL = 2048, PID_MOST = 32 };
 
 /* What the user can do: nothing that touches a folder which somebody else may be using. */
 static const char *advice(const char *path) {
-    return lki_place_is_default(path)
+    return lki_folder_is_default(path)
                ? "name a folder of your own in LATCHKEY_LOCAL_DIR, or give the URL of a server"
                : "unset LATCHKEY_LOCAL_DIR, let it name a folder that is yours alone, or give the "
                  "URL of a server";
@@ -32,7 +152,7 @@ static lk_status refuse(lki_error *error, const char *path, const char *why) {
 /* Under sudo the variable may be that of the user who called it. */
 static lk_status refuse_foreign(lki_error *error, const char *path, uid_t owner) {
     unsigned long theirs = owner, ours = geteuid();
-    if (lki_place_is_default(path))
+    if (lki_folder_is_default(path))
         return lki_error_set(error, LK_DENIED,
                              "the folder of the private server, %s, is somebody else's (uid %lu, "
                              "and this program runs as uid %lu): have uid %lu or root remove it, "
@@ -49,7 +169,7 @@ static lk_status refuse_shared(lki_error *error, const char *path) {
     return lki_error_set(error, LK_DENIED,
                          "others can write to the folder of the private server, %s, and may have "
                          "put something into it: %s%s",
-                         path, lki_place_is_default(path) ? "remove it, " : "", advice(path));
+                         path, lki_folder_is_default(path) ? "remove it, " : "", advice(path));
 }
 
 static lk_status cannot(lki_error *error, const char *what, const char *path) {

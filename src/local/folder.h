@@ -20,6 +20,12 @@
 #define LKI_LOCAL_LOG "server.log"
 #define LKI_LOCAL_PIDFILE "server.pid"
 
+/* The path of a file in the folder, to be freed with lki_free; NULL: out of memory. */
+char *lki_folder_join(const char *folder, const char *name);
+
+/* Whether this is the folder that a user has without LATCHKEY_LOCAL_DIR. */
+bool lki_folder_is_default(const char *folder);
+
 /*
  * Opens the folder, makes it first where it is not there, and closes it to others. LK_DENIED also
  * when others could write to it: what is in it then, and what was, is not surely ours.

@@ -19,7 +19,6 @@
 #include "base/memory.h"
 #include "local/folder.h"
 #include "local/orphan.h"
-#include "local/place.h"
 #include "local/probe.h"
 #include "local/start.h"
 
@@ -136,15 +135,15 @@ static lk_status look_once(look_state *look, bool *up, lki_error *error) {
     return status;
 }
 
-lk_status lki_local_ensure(const lki_local_place *place, int64_t deadline_us, int stop_fd,
-                           char **socket_path, lki_error *error) {
+lk_status lki_local_ensure(const lki_local_environment *environment, int64_t deadline_us,
+                           int stop_fd, char **socket_path, lki_error *error) {
     lki_patience patience = {.deadline_us = deadline_us, .stop_fd = stop_fd};
-    char *socket = lki_place_join(place->folder, LKI_LOCAL_SOCKET);
+    char *socket = lki_folder_join(environment->folder, LKI_LOCAL_SOCKET);
     if (!socket)
         return lki_error_no_memory(error);
-    look_state look = {.folder = place->folder,
+    look_state look = {.folder = environment->folder,
                        .socket = socket,
-                       .search_path = place->search_path,
+                       .search_path = environment->search_path,
                        .patience = &patience,
                        .folder_fd = -1};
     lk_status status = LK_OK;

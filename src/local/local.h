@@ -18,10 +18,10 @@ lk_status lki_local_folder(char **folder, lki_error *);
 typedef struct {
     char *folder;
     char *search_path; /* for the server's program */
-} lki_local_place;
+} lki_local_environment;
 
-lk_status lki_local_place_read(lki_local_place *out, lki_error *);
-void lki_local_place_clear(lki_local_place *);
+lk_status lki_local_environment_read(lki_local_environment *out, lki_error *);
+void lki_local_environment_clear(lki_local_environment *);
 
 /*
  * Makes sure that the private server runs and answers, and gives the path of its socket (to be
@@ -30,7 +30,7 @@ void lki_local_place_clear(lki_local_place *);
  * LK_UNAVAILABLE: no server program is installed (and which packages have one), or it does not
  * come up, with its last words · LK_DENIED: the folder is somebody else's · LK_NOMEM · LK_CANCELED.
  */
-lk_status lki_local_ensure(const lki_local_place *, int64_t deadline_us, int stop_fd,
+lk_status lki_local_ensure(const lki_local_environment *, int64_t deadline_us, int stop_fd,
                            char **socket_path, lki_error *);
 
 /* Whether a server lives there, and as which process (0: not known). Starts and makes nothing. */

@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "local/folder.h"
-#include "local/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +73,7 @@ static lk_status search(const char *path, const char *name, char **found, lki_er
          folder = strtok_r(NULL, ":", &rest)) {
         if (folder[0] != '/')
             continue;
-        char *program = lki_place_join(folder, name);
+        char *program = lki_folder_join(folder, name);
         if (!program) {
             status = lki_error_no_memory(error);
             break;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "local/folder.h"
-#include "local/place.h"
 #include "local/probe.h"
 
 #include <errno.h>
@@ -92,7 +91,7 @@ lk_status lki_local_stop(const char *folder, int64_t deadline_us, bool *ran, lki
     bool found = false;
     lk_status status = open_if_there(folder, &folder_fd, error);
     if (status == LK_OK && folder_fd >= 0) {
-        char *socket = lki_place_join(folder, LKI_LOCAL_SOCKET);
+        char *socket = lki_folder_join(folder, LKI_LOCAL_SOCKET);
         status = socket ? lock_and_end(folder, folder_fd, socket, &patience, &found, error)
                         : lki_error_no_memory(error);
         lki_free(socket);

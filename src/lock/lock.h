@@ -5,6 +5,7 @@
 #ifndef LKI_LOCK_H
 #define LKI_LOCK_H
 
+#include "base/thread.h"
 #include "lock/locks.h"
 #include "lock/order.h"
 #include "lock/timers.h"
@@ -66,7 +67,7 @@ struct lk_lock {
 
 lk_status lki_lock_new(lki_locks *, const char *name, const lk_lock_options *, lk_lock **out,
                        lki_error *);
-void lki_lock_free(lk_lock *);   /* the user's, see latchkey.h; lets go of the monitor */
+LKI_UNLOCKS void lki_lock_free(lk_lock *); /* the user's, see latchkey.h; lets go of the monitor */
 void lki_lock_cancel(lk_lock *); /* what waits ends with LK_CANCELED, unless granted meanwhile */
 void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to all, and begins to give everything back */
 

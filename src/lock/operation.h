@@ -32,6 +32,7 @@
 #ifndef LKI_OPERATION_H
 #define LKI_OPERATION_H
 
+#include "base/thread.h"
 #include "engine/answer.h"
 #include "lock/lock.h"
 
@@ -95,7 +96,7 @@ void lki_operation_release(lki_operation *);
 void lki_operation_begin(lki_operation *);
 
 /* Blocks the calling thread until it is reported; lets go of the monitor. */
-lk_status lki_operation_await(lki_operation *);
+LKI_UNLOCKS lk_status lki_operation_await(lki_operation *);
 
 /* The next instant at which its time is up, one way or another; and what happens then. */
 int64_t lki_operation_due_us(const lki_operation *);

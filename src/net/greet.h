@@ -37,4 +37,16 @@ lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lk
 lk_status lki_greet_login(lki_talk *, const lki_endpoint *, lki_error *);
 lk_status lki_greet_select(lki_talk *, const lki_endpoint *, lki_error *);
 
+/* ---- the text of INFO ---- */
+
+/* What stands behind `field`, which ends with its colon, up to the end of the line or of the text;
+ * NULL if it is not there. */
+const char *lki_info_field(const char *info, const char *field);
+
+/* "standalone", "cluster" or "sentinel", up to the end of the line; NULL if it is not there. */
+const char *lki_info_mode(const char *info);
+
+/* Whether a redis_version is one that locks can be kept on: 6.2 or newer. */
+bool lki_info_is_supported(const char *version);
+
 #endif

@@ -2,13 +2,14 @@
 #include "net/link.h"
 
 #include "base/clock.h"
-#include "net/channel.h"
+#include "net/connection.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 lk_status lki_link_init(lki_link *link, pthread_mutex_t *monitor, lki_link_events events,
@@ -21,29 +22,76 @@ lk_status lki_link_init(lki_link *link, pthread_mutex_t *monitor, lki_link_event
 }
 
 void lki_link_free(lki_link *link) {
-    assert(!link->channel && !link->sleepers && !link->kept && !link->watched);
+    assert(!link->connection && !link->sleepers && !link->kept && !link->watched);
     if (link->kick >= 0)
         close(link->kick);
     link->kick = -1;
 }
 
 bool lki_link_is_up(const lki_link *link) {
-    return link->channel;
+    return link->connection;
 }
 
 lk_status lki_link_attach(lki_link *link, lki_transport *transport) {
-    assert(!link->channel);
-    link->channel = lki_channel_new(transport);
-    if (!link->channel)
+    assert(!link->connection);
+    link->connection = lki_connection_new(transport);
+    if (!link->connection)
         return LK_NOMEM;
     link->unread_since_us = lki_now_us();
     return LK_OK;
 }
 
+/* ------------------------------------------------------------------------------ callers */
+
+void lki_caller_init(lki_caller *caller) {
+    pthread_condattr_t attributes;
+    *caller = (lki_caller){.kick = -1};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&caller->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void lki_caller_clear(lki_caller *caller) {
+    pthread_cond_destroy(&caller->wake);
+}
+
+void lki_caller_notify(lki_caller *caller) {
+    static const uint64_t one = 1;
+    if (caller->asleep)
+        pthread_cond_signal(&caller->wake);
+    else if (caller->kick >= 0 && write(caller->kick, &one, sizeof one) < 0)
+        return; /* EAGAIN: it is kicked as hard as can be */
+}
+
+/*
+ * Condition variables know no CLOCK_BOOTTIME. A machine that slept makes this late; whoever
+ * relies on the clock reads it again.
+ */
+void lki_caller_sleep(lki_caller *caller, pthread_mutex_t *monitor, int64_t until_us) {
+    caller->asleep = true;
+    if (until_us == LKI_NEVER) {
+        pthread_cond_wait(&caller->wake, monitor);
+    } else {
+        struct timespec end;
+        int64_t left_us = until_us - lki_now_us();
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        left_us = left_us < 0 ? 0 : left_us;
+        end.tv_sec += (time_t)(left_us / 1000000);
+        end.tv_nsec += (long)(left_us % 1000000) * 1000;
+        if (end.tv_nsec >= 1000000000) {
+            end.tv_sec++;
+            end.tv_nsec -= 1000000000;
+        }
+        pthread_cond_timedwait(&caller->wake, monitor, &end);
+    }
+    caller->asleep = false;
+}
+
 /* ------------------------------------------------------------------------------ who drives */
 
-static bool is_driven(const lki_channel *channel) {
-    return channel->keeper || channel->driver;
+static bool is_driven(const lki_connection *connection) {
+    return connection->keeper || connection->driver;
 }
 
 static lki_caller *sleeper_who_waits(const lki_link *link) {
@@ -55,13 +103,13 @@ static lki_caller *sleeper_who_waits(const lki_link *link) {
 
 /* The driver has left: the reading goes to a caller that sleeps, or else to the keeper. */
 static void pass_on(lki_link *link) {
-    lki_channel *channel = link->channel;
-    if (!channel || is_driven(channel))
+    lki_connection *connection = link->connection;
+    if (!connection || is_driven(connection))
         return;
     lki_caller *next = sleeper_who_waits(link);
     if (next) {
         lki_caller_notify(next);
-    } else if (channel->first || link->events.push) {
+    } else if (connection->first || link->events.push) {
         link->unread_since_us = lki_now_us();
         link->events.unread(link->events.context);
     }
@@ -74,133 +122,133 @@ static void wake_sleepers(lki_link *link) {
 
 /* ------------------------------------------------------------------------------ the end */
 
-static void complete_with_nothing(lki_channel *channel) {
-    while (channel->first) {
-        lki_request *request = channel->first;
-        channel->first = request->next;
+static void complete_with_nothing(lki_connection *connection) {
+    while (connection->first) {
+        lki_request *request = connection->first;
+        connection->first = request->next;
         request->on_way = false;
         request->complete(request, NULL);
     }
-    channel->last = NULL;
+    connection->last = NULL;
 }
 
 void lki_link_break(lki_link *link, const lki_error *error) {
-    lki_channel *channel = link->channel;
-    if (!channel)
+    lki_connection *connection = link->connection;
+    if (!connection)
         return;
-    link->channel = NULL;
-    channel->broken = true;
-    lki_transport_interrupt(channel->transport);
-    if (channel->driver)
-        lki_caller_notify(channel->driver);
+    link->connection = NULL;
+    connection->broken = true;
+    lki_transport_interrupt(connection->transport);
+    if (connection->driver)
+        lki_caller_notify(connection->driver);
     wake_sleepers(link);
-    complete_with_nothing(channel);
-    lki_channel_release(channel);
+    complete_with_nothing(connection);
+    lki_connection_release(connection);
     link->events.broken(link->events.context, error);
 }
 
 void lki_link_drop(lki_link *link) {
-    if (link->channel)
-        lki_transport_drop(link->channel->transport);
+    if (link->connection)
+        lki_transport_drop(link->connection->transport);
     close(link->kick);
 }
 
 /* ------------------------------------------------------------------------------ writing */
 
 lki_bytes *lki_link_begin(lki_link *link) {
-    link->channel->begun = link->channel->out.length;
-    return &link->channel->out;
+    link->connection->begun = link->connection->out.length;
+    return &link->connection->out;
 }
 
 lk_status lki_link_commit(lki_link *link, lki_request *request, int64_t now_us) {
-    lki_channel *channel = link->channel;
-    if (channel->out.failed) {
-        lki_bytes_cut(&channel->out, channel->begun);
+    lki_connection *connection = link->connection;
+    if (connection->out.failed) {
+        lki_bytes_cut(&connection->out, connection->begun);
         return LK_NOMEM;
     }
     request->next = NULL;
     request->on_way = true;
     request->sent_us = now_us;
-    if (channel->last)
-        channel->last->next = request;
+    if (connection->last)
+        connection->last->next = request;
     else
-        channel->first = request;
-    channel->last = request;
+        connection->first = request;
+    connection->last = request;
     return LK_OK;
 }
 
-static bool has_output(const lki_channel *channel) {
-    return channel->rest_sent < channel->rest.length || channel->out.length;
+static bool has_output(const lki_connection *connection) {
+    return connection->rest_sent < connection->rest.length || connection->out.length;
 }
 
 /* What was committed while the last piece was written becomes the next piece. */
-static void take_output(lki_channel *channel) {
-    if (channel->rest_sent < channel->rest.length)
+static void take_output(lki_connection *connection) {
+    if (connection->rest_sent < connection->rest.length)
         return;
-    lki_bytes written = channel->rest;
-    channel->rest = channel->out;
+    lki_bytes written = connection->rest;
+    connection->rest = connection->out;
     lki_bytes_cut(&written, 0);
-    channel->out = written;
-    channel->rest_sent = 0;
+    connection->out = written;
+    connection->rest_sent = 0;
 }
 
-static void tell_driver(lki_link *link, lki_channel *channel) {
-    if (channel->driver)
-        lki_caller_notify(channel->driver);
-    else if (channel->keeper)
+static void tell_driver(lki_link *link, lki_connection *connection) {
+    if (connection->driver)
+        lki_caller_notify(connection->driver);
+    else if (connection->keeper)
         link->events.full(link->events.context);
 }
 
 void lki_link_flush(lki_link *link) {
-    lki_channel *channel = link->channel;
-    if (!channel || channel->writing || !has_output(channel))
+    lki_connection *connection = link->connection;
+    if (!connection || connection->writing || !has_output(connection))
         return;
     lki_error error;
     ssize_t sent = 0;
-    channel->writing = true;
-    channel->users++;
-    while (!channel->broken && has_output(channel)) {
-        take_output(channel);
-        const char *bytes = channel->rest.data + channel->rest_sent;
-        size_t length = channel->rest.length - channel->rest_sent;
+    connection->writing = true;
+    connection->users++;
+    while (!connection->broken && has_output(connection)) {
+        take_output(connection);
+        const char *bytes = connection->rest.data + connection->rest_sent;
+        size_t length = connection->rest.length - connection->rest_sent;
         pthread_mutex_unlock(link->monitor);
-        sent = lki_transport_write(channel->transport, bytes, length, &error);
+        sent = lki_transport_write(connection->transport, bytes, length, &error);
         pthread_mutex_lock(link->monitor);
         if (sent < 0)
             break;
-        channel->rest_sent += (size_t)sent;
+        connection->rest_sent += (size_t)sent;
     }
-    channel->writing = false;
+    connection->writing = false;
     if (sent == LKI_WOULD_BLOCK) /* from now on whoever drives waits for room to write, too */
-        tell_driver(link, channel);
-    if (sent == LKI_BROKEN && !channel->broken)
+        tell_driver(link, connection);
+    if (sent == LKI_BROKEN && !connection->broken)
         lki_link_break(link, &error);
-    lki_channel_release(channel);
+    lki_connection_release(connection);
 }
 
 /* ------------------------------------------------------------------------------ reading */
 
 bool lki_link_has_requests(const lki_link *link) {
-    return link->channel && link->channel->first;
+    return link->connection && link->connection->first;
 }
 
 bool lki_link_has_output(const lki_link *link) {
-    return link->channel && has_output(link->channel);
+    return link->connection && has_output(link->connection);
 }
 
 int64_t lki_link_silent_since_us(const lki_link *link) {
     if (!lki_link_has_requests(link))
         return LKI_NEVER;
-    int64_t sent_us = link->channel->first->sent_us, answered_us = link->channel->answered_us;
+    int64_t sent_us = link->connection->first->sent_us, answered_us = link->connection->answered_us;
     return sent_us > answered_us ? sent_us : answered_us;
 }
 
 int64_t lki_link_answered_us(const lki_link *link) {
-    return link->channel ? link->channel->answered_us : 0;
+    return link->connection ? link->connection->answered_us : 0;
 }
 
 int64_t lki_link_answered_sent_us(const lki_link *link) {
-    return link->channel ? link->channel->answered_sent_us : 0;
+    return link->connection ? link->connection->answered_sent_us : 0;
 }
 
 static bool is_push(const redisReply *reply) {
@@ -210,31 +258,32 @@ static bool is_push(const redisReply *reply) {
 }
 
 static void deliver(lki_link *link, const redisReply *reply) {
-    lki_channel *channel = link->channel;
-    channel->answered_us = lki_now_us();
+    lki_connection *connection = link->connection;
+    connection->answered_us = lki_now_us();
     if (link->events.push && is_push(reply)) {
         link->events.push(link->events.context, reply);
         return;
     }
-    lki_request *request = channel->first;
+    lki_request *request = connection->first;
     if (!request) {
         lki_error error;
         lki_error_set(&error, LK_INTERNAL, "the server answered what nobody asked");
         lki_link_break(link, &error);
         return;
     }
-    channel->first = request->next;
-    if (!channel->first)
-        channel->last = NULL;
-    channel->answered_sent_us = request->sent_us;
+    connection->first = request->next;
+    if (!connection->first)
+        connection->last = NULL;
+    connection->answered_sent_us = request->sent_us;
     request->on_way = false;
     request->complete(request, reply);
 }
 
 /* Delivers what has come; a reply may break the link, and the rest is dropped then. */
-static void deliver_all(lki_link *link, lki_channel *channel, redisReply *replies[], size_t count) {
+static void deliver_all(lki_link *link, lki_connection *connection, redisReply *replies[],
+                        size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (!channel->broken)
+        if (!connection->broken)
             deliver(link, replies[i]);
         freeReplyObject(replies[i]);
     }
@@ -243,30 +292,30 @@ static void deliver_all(lki_link *link, lki_channel *channel, redisReply *replie
 }
 
 /* One read, as the driver; lets go of the monitor. */
-static void read_once(lki_link *link, lki_channel *channel, bool patiently) {
+static void read_once(lki_link *link, lki_connection *connection, bool patiently) {
     redisReply *replies[LKI_REPLIES_MOST];
     size_t count;
     lki_error error;
     pthread_mutex_unlock(link->monitor);
-    lki_read_result result = lki_channel_read(channel, patiently, replies, &count, &error);
+    lki_read_result result = lki_connection_read(connection, patiently, replies, &count, &error);
     pthread_mutex_lock(link->monitor);
-    deliver_all(link, channel, replies, count);
-    while (count == LKI_REPLIES_MOST && !channel->broken) {
+    deliver_all(link, connection, replies, count);
+    while (count == LKI_REPLIES_MOST && !connection->broken) {
         lki_error unreadable;
-        if (!lki_channel_parse(channel, replies, &count, &unreadable)) {
+        if (!lki_connection_parse(connection, replies, &count, &unreadable)) {
             result = LKI_READ_BROKEN;
             error = unreadable;
         }
-        deliver_all(link, channel, replies, count);
+        deliver_all(link, connection, replies, count);
     }
-    if (result == LKI_READ_BROKEN && !channel->broken)
+    if (result == LKI_READ_BROKEN && !connection->broken)
         lki_link_break(link, &error);
 }
 
-static short events_to_wait_for(const lki_channel *channel) {
-    short events = lki_transport_events(channel->transport, false);
-    if (!channel->writing && has_output(channel))
-        events |= lki_transport_events(channel->transport, true);
+static short events_to_wait_for(const lki_connection *connection) {
+    short events = lki_transport_events(connection->transport, false);
+    if (!connection->writing && has_output(connection))
+        events |= lki_transport_events(connection->transport, true);
     return events;
 }
 
@@ -280,26 +329,27 @@ static void forget_kick(int kick) {
  * may be, at the beginning of what may become a long silence. Whatever else happens is seen a
  * little later then. Only the end of the connection ends the read at once.
  */
-static bool may_read_patiently(const lki_link *link, const lki_channel *channel, bool first,
+static bool may_read_patiently(const lki_link *link, const lki_connection *connection, bool first,
                                int64_t until_us) {
-    bool is_worth_it = link->events.push ? first : channel->first != NULL;
-    return is_worth_it && !has_output(channel) && lki_transport_is_patient(channel->transport) &&
+    bool is_worth_it = link->events.push ? first : connection->first != NULL;
+    return is_worth_it && !has_output(connection) &&
+           lki_transport_is_patient(connection->transport) &&
            until_us > lki_after_ms(lki_now_us(), LKI_PATIENCE_MS);
 }
 
 /* One wait and one read of a caller that drives. */
-static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller, bool first,
+static void drive_once(lki_link *link, lki_connection *connection, lki_caller *caller, bool first,
                        int64_t until_us) {
-    if (may_read_patiently(link, channel, first, until_us)) {
-        read_once(link, channel, true);
+    if (may_read_patiently(link, connection, first, until_us)) {
+        read_once(link, connection, true);
         lki_link_flush(link);
         return;
     }
     struct pollfd polled[2] = {
-        {lki_transport_fd(channel->transport), events_to_wait_for(channel), 0},
+        {lki_transport_fd(connection->transport), events_to_wait_for(connection), 0},
         {link->kick, POLLIN, 0}};
     /* A read may wait for room to write: TLS may have to answer first; or bytes were put back. */
-    int to_read = lki_transport_events(channel->transport, false) | POLLERR | POLLHUP;
+    int to_read = lki_transport_events(connection->transport, false) | POLLERR | POLLHUP;
     caller->kick = link->kick;
     pthread_mutex_unlock(link->monitor);
     int ready = poll(polled, 2, lki_poll_ms(until_us));
@@ -307,9 +357,9 @@ static void drive_once(lki_link *link, lki_channel *channel, lki_caller *caller,
     caller->kick = -1;
     if (ready > 0 && polled[1].revents)
         forget_kick(link->kick);
-    if (ready > 0 && polled[0].revents && !channel->broken) {
+    if (ready > 0 && polled[0].revents && !connection->broken) {
         if (polled[0].revents & to_read)
-            read_once(link, channel, false);
+            read_once(link, connection, false);
         lki_link_flush(link);
     }
 }
@@ -319,18 +369,18 @@ static bool must_wait(const lki_caller *caller, int64_t until_us) {
 }
 
 static void drive(lki_link *link, lki_caller *caller, int64_t until_us) {
-    lki_channel *channel = link->channel;
-    channel->driver = caller;
-    channel->users++;
+    lki_connection *connection = link->connection;
+    connection->driver = caller;
+    connection->users++;
     lki_link_flush(link);
-    for (bool first = true; !channel->broken && must_wait(caller, until_us); first = false)
-        drive_once(link, channel, caller, first, until_us);
-    channel->driver = NULL;
-    lki_channel_release(channel);
+    for (bool first = true; !connection->broken && must_wait(caller, until_us); first = false)
+        drive_once(link, connection, caller, first, until_us);
+    connection->driver = NULL;
+    lki_connection_release(connection);
 }
 
 static void sleep_among_others(lki_link *link, lki_caller *caller, int64_t until_us) {
-    if (link->channel->keeper && link->events.push)
+    if (link->connection->keeper && link->events.push)
         link->events.relieve(link->events.context);
     caller->previous = NULL;
     caller->next = link->sleepers;
@@ -348,8 +398,8 @@ static void sleep_among_others(lki_link *link, lki_caller *caller, int64_t until
 
 void lki_link_wait(lki_link *link, lki_caller *caller, int64_t until_us) {
     lki_link_flush(link);
-    while (link->channel && must_wait(caller, until_us)) {
-        if (is_driven(link->channel))
+    while (link->connection && must_wait(caller, until_us)) {
+        if (is_driven(link->connection))
             sleep_among_others(link, caller, until_us);
         else
             drive(link, caller, until_us);
@@ -365,24 +415,24 @@ bool lki_link_has_sleepers(const lki_link *link) {
 
 /* The keeper polls without the monitor, so it must keep the descriptor from being closed. */
 static void let_go_of_kept(lki_link *link) {
-    lki_channel *channel = link->kept;
-    if (!channel)
+    lki_connection *connection = link->kept;
+    if (!connection)
         return;
     link->kept = NULL;
-    channel->keeper = false;
-    lki_channel_release(channel);
+    connection->keeper = false;
+    lki_connection_release(connection);
 }
 
 bool lki_link_keeper_take(lki_link *link) {
-    lki_channel *channel = link->channel;
-    if (link->kept && link->kept == channel)
+    lki_connection *connection = link->connection;
+    if (link->kept && link->kept == connection)
         return true;
     let_go_of_kept(link);
-    if (!channel || is_driven(channel) || sleeper_who_waits(link))
+    if (!connection || is_driven(connection) || sleeper_who_waits(link))
         return false;
-    link->kept = channel;
-    channel->keeper = true;
-    channel->users++;
+    link->kept = connection;
+    connection->keeper = true;
+    connection->users++;
     return true;
 }
 
@@ -394,38 +444,38 @@ void lki_link_keeper_leave(lki_link *link) {
 }
 
 int lki_link_keeper_fd(const lki_link *link, short *events) {
-    if (!link->kept || link->kept != link->channel)
+    if (!link->kept || link->kept != link->connection)
         return -1;
     *events = events_to_wait_for(link->kept);
     return lki_transport_fd(link->kept->transport);
 }
 
 void lki_link_keeper_read(lki_link *link) {
-    lki_channel *channel = link->kept;
-    if (!channel || channel != link->channel)
+    lki_connection *connection = link->kept;
+    if (!connection || connection != link->connection)
         return;
-    read_once(link, channel, false);
-    if (!channel->broken)
+    read_once(link, connection, false);
+    if (!connection->broken)
         lki_link_flush(link);
 }
 
 void lki_link_unwatch(lki_link *link) {
     if (link->watched)
-        lki_channel_release(link->watched);
+        lki_connection_release(link->watched);
     link->watched = NULL;
 }
 
 int lki_link_watch_fd(lki_link *link) {
     lki_link_unwatch(link);
-    if (!link->channel || is_driven(link->channel))
+    if (!link->connection || is_driven(link->connection))
         return -1;
-    link->watched = link->channel;
+    link->watched = link->connection;
     link->watched->users++;
     return lki_transport_fd(link->watched->transport);
 }
 
 void lki_link_seems_ended(lki_link *link) {
-    if (!link->watched || link->watched != link->channel || !lki_link_keeper_take(link))
+    if (!link->watched || link->watched != link->connection || !lki_link_keeper_take(link))
         return;
     lki_link_keeper_read(link);
     lki_link_keeper_leave(link);

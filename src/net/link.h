@@ -14,12 +14,13 @@
 #define LKI_LINK_H
 
 #include "base/bytes.h"
+#include "base/thread.h"
 #include "net/transport.h"
 
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 
-typedef struct lki_channel lki_channel;
+typedef struct lki_connection lki_connection;
 
 /* A request on its way. Whoever submits it owns it, and keeps it until it is completed. */
 typedef struct lki_request lki_request;
@@ -55,9 +56,9 @@ typedef struct {
 typedef struct {
     pthread_mutex_t *monitor;
     lki_link_events events;
-    lki_channel *channel; /* NULL while there is no connection */
-    lki_channel *kept;    /* the one that the keeper drives, perhaps broken since */
-    lki_channel *watched; /* the one whose end the keeper would notice */
+    lki_connection *connection; /* NULL while there is no connection */
+    lki_connection *kept;       /* the one that the keeper drives, perhaps broken since */
+    lki_connection *watched;    /* the one whose end the keeper would notice */
     lki_caller *sleepers;
     int kick;                /* an eventfd that interrupts a caller who drives */
     int64_t unread_since_us; /* when the last driver left, while nobody drives */
@@ -81,7 +82,7 @@ void lki_link_drop(lki_link *); /* after fork: closes the descriptors, and nothi
  */
 lki_bytes *lki_link_begin(lki_link *);
 lk_status lki_link_commit(lki_link *, lki_request *, int64_t now_us);
-void lki_link_flush(lki_link *);
+LKI_UNLOCKS void lki_link_flush(lki_link *);
 
 /*
  * Since when the server has been silent although a request has no answer; LKI_NEVER if there is no
@@ -99,7 +100,7 @@ bool lki_link_has_output(const lki_link *); /* that was committed and not sent y
  * Waits, by driving or by sleeping, until the caller is done or must recheck, the connection is
  * gone, or until_us. Lets go of the monitor.
  */
-void lki_link_wait(lki_link *, lki_caller *, int64_t until_us);
+LKI_UNLOCKS void lki_link_wait(lki_link *, lki_caller *, int64_t until_us);
 
 /*
  * The keeper's side. Take: become the driver, if nobody is and nobody would rather; whether it is.
@@ -110,7 +111,7 @@ void lki_link_keeper_leave(lki_link *);
 bool lki_link_has_sleepers(const lki_link *);
 int lki_link_keeper_fd(const lki_link *, short *events); /* -1 if the keeper is not the driver */
 /* Reads once without waiting, and completes; lets go of the monitor. */
-void lki_link_keeper_read(lki_link *);
+LKI_UNLOCKS void lki_link_keeper_read(lki_link *);
 
 /*
  * A connection that nobody drives may end as well. The descriptor to wait at for that (POLLRDHUP),
@@ -119,11 +120,11 @@ void lki_link_keeper_read(lki_link *);
  */
 int lki_link_watch_fd(lki_link *);
 void lki_link_unwatch(lki_link *);
-void lki_link_seems_ended(lki_link *);
+LKI_UNLOCKS void lki_link_seems_ended(lki_link *);
 
 void lki_caller_init(lki_caller *);
 void lki_caller_clear(lki_caller *);
 void lki_caller_notify(lki_caller *); /* it is done, or must recheck: it wakes, or stops reading */
-void lki_caller_sleep(lki_caller *, pthread_mutex_t *monitor, int64_t until_us);
+LKI_UNLOCKS void lki_caller_sleep(lki_caller *, pthread_mutex_t *monitor, int64_t until_us);
 
 #endif

@@ -8,7 +8,7 @@
 #define LKI_TRANSPORT_H
 
 #include "base/error.h"
-#include "net/endpoint.h"
+#include "net/url.h"
 
 #include <stdint.h>
 #include <sys/types.h>

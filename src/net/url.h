@@ -1,12 +1,26 @@
 /*
- * URLs of one server: redis://, rediss://, valkey://, valkeys://, unix://. Pure text work: opens
+ * Where a connection goes, and the URLs that say so: redis://, rediss://, valkey://, valkeys://, unix://. Pure text work: opens
  * nothing, reads no environment.
  */
 #ifndef LKI_URL_H
 #define LKI_URL_H
 
 #include "base/error.h"
-#include "net/endpoint.h"
+
+/* The server to connect to, and what is sent there first. */
+/* Either `path` (a Unix socket) or `host` and `port`. All texts are the endpoint's own. */
+typedef struct {
+    char *path;
+    char *host, *port;
+    bool tls;
+    char *user;     /* NULL: the server's default user */
+    char *password; /* NULL: no AUTH */
+    unsigned db;
+    char *shown; /* for people: a URL without the password */
+} lki_endpoint;
+
+void lki_endpoint_clear(lki_endpoint *); /* also wipes the password from memory */
+bool lki_endpoint_copy(const lki_endpoint *, lki_endpoint *out); /* false: out of memory */
 
 /*
  * Reads a URL. `password` is taken if the URL has none (NULL: none). LK_INVALID says which part

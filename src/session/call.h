@@ -5,6 +5,7 @@
 #ifndef LKI_CALL_H
 #define LKI_CALL_H
 
+#include "base/thread.h"
 #include "session/session.h"
 
 typedef struct lki_call lki_call;
@@ -30,6 +31,6 @@ void *lki_call_new(size_t size);
 void lki_call_free(lki_call *); /* now, or when its request is completed; NULL is fine */
 
 /* Blocks for command_timeout_ms at most; lets go of the monitor. */
-lk_status lki_call_run(lki_call *, lki_server *, lki_error *);
+LKI_UNLOCKS lk_status lki_call_run(lki_call *, lki_server *, lki_error *);
 
 #endif

@@ -8,6 +8,7 @@
 #define LKI_CALLBACKS_H
 
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 
@@ -45,8 +46,8 @@ void lki_callbacks_add(lki_callbacks *, lki_callback *); /* runs it, once */
  * another thread does. The second runs one callback about this handle; false: there is none, or not
  * now, and `changed` tells when to look again.
  */
-void lki_callbacks_dispatch(lki_callbacks *);
-bool lki_callbacks_run_about(lki_callbacks *, const void *about);
+LKI_UNLOCKS void lki_callbacks_dispatch(lki_callbacks *);
+LKI_UNLOCKS bool lki_callbacks_run_about(lki_callbacks *, const void *about);
 
 /* Without the monitor: runs what is left, on this thread where they are dispatched; ends the
  * thread, closes the descriptor. */

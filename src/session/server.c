@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "net/resp.h"
-#include "session/dial.h"
 #include "session/session.h"
 
 #include <stdatomic.h>
@@ -22,6 +21,11 @@ enum {
     UNHURRIED_MS = 100,
     SHORT_LIVED_US = 100000 /* a connection that ends sooner is as good as none */
 };
+
+typedef struct {
+    lki_transport *transport;
+    lki_identity identity;
+} dialed;
 
 /* ------------------------------------------------------------------------------ up and down */
 
@@ -149,19 +153,53 @@ static int64_t heartbeat_ms(const lki_server *server) {
 }
 
 /* dialed_us: when the dialing began. */
-static lk_status line_up(lki_line *line, const lki_dialed *dialed, int64_t dialed_us) {
-    if (lki_link_attach(&line->link, dialed->transport) != LK_OK)
+static lk_status line_up(lki_line *line, const dialed *found, int64_t dialed_us) {
+    if (lki_link_attach(&line->link, found->transport) != LK_OK)
         return LK_NOMEM;
     line->down_since_us = LKI_NEVER;
     line->up_since_us = lki_now_us();
     line->unreachable = false;
-    line->identity = dialed->identity;
+    line->identity = found->identity;
     line->heartbeat_us = lki_after_ms(line->up_since_us, heartbeat_ms(line->server));
     line->published_us = dialed_us;
     return LK_OK;
 }
 
 /* ------------------------------------------------------------------------------ dialing */
+
+/*
+ * One attempt to get a connection that is ready for use. Blocks; without the monitor. earlier: see
+ * net/greet.h. Statuses as lk_open, and LK_CANCELED.
+ */
+static lk_status connect_line(lki_line *line, const lki_identity *earlier, dialed *out,
+                              lki_error *error) {
+    lki_session *session = line->server->session;
+    lki_endpoint endpoint = {0};
+    dialed found = {0};
+    lki_tls_files tls = lki_settings_tls(&session->settings);
+    int64_t deadline_us = lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms);
+    lki_greeting greeting = {.endpoint = &endpoint,
+                             .name = session->settings.connection_name,
+                             .channel = is_messages(line) ? session->channel : NULL,
+                             .earlier = earlier,
+                             .deadline_us = deadline_us,
+                             .stop_fd = session->stop_fd};
+    lk_status status = session->topology->methods->locate(
+        session->topology, line->server->index, deadline_us, session->stop_fd, &endpoint, error);
+    if (status != LK_OK)
+        return status;
+    status = lki_transport_open(&endpoint, &tls, deadline_us, session->stop_fd, &line->dialing_fd,
+                                &found.transport, error);
+    if (status == LK_OK)
+        status = lki_greet(found.transport, &greeting, &found.identity, error);
+    atomic_store(&line->dialing_fd, -1);
+    lki_endpoint_clear(&endpoint);
+    if (status == LK_OK)
+        *out = found;
+    else
+        lki_transport_close(found.transport);
+    return status;
+}
 
 static void put_off(lki_line *line, const lki_error *error) {
     lki_session *session = line->server->session;
@@ -199,18 +237,17 @@ static void *dial_line(void *context) {
     lki_line *line = context;
     lki_server *server = line->server;
     lki_session *session = server->session;
-    lki_dialed dialed;
+    dialed found;
     lki_error error;
     pthread_mutex_lock(&session->monitor);
     lki_identity earlier = line->identity;
     pthread_mutex_unlock(&session->monitor);
 
     int64_t dialed_us = lki_now_us();
-    lk_status status = lki_dial(session, server->index, is_messages(line) ? session->channel : NULL,
-                                &earlier, &line->dialing_fd, &dialed, &error);
+    lk_status status = connect_line(line, &earlier, &found, &error);
     pthread_mutex_lock(&session->monitor);
-    if (status == LK_OK && line_up(line, &dialed, dialed_us) != LK_OK) {
-        lki_transport_close(dialed.transport);
+    if (status == LK_OK && line_up(line, &found, dialed_us) != LK_OK) {
+        lki_transport_close(found.transport);
         status = lki_error_no_memory(&error);
     }
     if (status == LK_OK)
@@ -237,14 +274,13 @@ static void dial(lki_line *line) {
 
 lk_status lki_server_open(lki_server *server, lki_error *error) {
     lki_session *session = server->session;
-    lki_dialed dialed;
+    dialed found;
     int64_t dialed_us = lki_now_us();
-    lk_status status =
-        lki_dial(session, server->index, NULL, NULL, &server->commands.dialing_fd, &dialed, error);
+    lk_status status = connect_line(&server->commands, NULL, &found, error);
     if (status != LK_OK)
         return status;
-    if (line_up(&server->commands, &dialed, dialed_us) != LK_OK) {
-        lki_transport_close(dialed.transport);
+    if (line_up(&server->commands, &found, dialed_us) != LK_OK) {
+        lki_transport_close(found.transport);
         return lki_error_no_memory(error);
     }
     pthread_mutex_lock(&session->monitor);

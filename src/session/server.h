@@ -8,6 +8,7 @@
 #ifndef LKI_SERVER_H
 #define LKI_SERVER_H
 
+#include "base/thread.h"
 #include "engine/form.h"
 #include "net/greet.h"
 #include "net/link.h"
@@ -22,7 +23,9 @@ typedef struct {
     bool dialing; /* the thread below is at it */
     bool to_join;
     pthread_t dialer;
-    _Atomic int dialing_fd; /* see session/dial.h; needs no monitor */
+    _Atomic int
+        dialing_fd; /* the socket from its making to the end of the greeting, else -1: a child
+                               of fork() closes it. Needs no monitor */
     int64_t next_dial_us;
     unsigned failures; /* in a row: attempts, and connections that ended at once */
     bool unreachable;  /* the last attempt failed */
@@ -56,7 +59,7 @@ lk_status lki_server_open(lki_server *, lki_error *);
 void lki_server_drop(lki_server *); /* after fork: closes descriptors */
 
 /* The keeper's: dials what is down, breaks what is silent too long. When to look again. */
-int64_t lki_server_tend(lki_server *, int64_t now_us);
+LKI_UNLOCKS int64_t lki_server_tend(lki_server *, int64_t now_us);
 void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
 
 /* A server that is away is tried now, and then with short pauses, as if it had just gone. */
@@ -84,7 +87,7 @@ int64_t lki_server_published_us(const lki_server *);
  * Sends what was committed, and sees to it that somebody reads the answers at once; lets go of the
  * monitor.
  */
-void lki_server_push(lki_server *);
+LKI_UNLOCKS void lki_server_push(lki_server *);
 
 void lki_server_hurry(lki_server *); /* the keeper reads the next answers without delay */
 

@@ -1,8 +1,8 @@
 /* See session.h. */
 #include "session/session.h"
 
-#include "base/forked.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 #ifndef LKI_SESSION_H
 #define LKI_SESSION_H
 
+#include "base/thread.h"
 #include "session/callbacks.h"
 #include "session/keeper.h"
 #include "session/server.h"
@@ -76,10 +77,10 @@ void lki_session_drop(lki_session *); /* after fork: closes the descriptors only
 
 /* Both with the monitor held; release lets go of it, and may destroy the session. */
 void lki_session_retain(lki_session *);
-void lki_session_release(lki_session *);
+LKI_UNLOCKS void lki_session_release(lki_session *);
 
 /* At the end of a call: drains, and sends what came of it; lets go of the monitor. */
-void lki_session_settle(lki_session *);
+LKI_UNLOCKS void lki_session_settle(lki_session *);
 
 lki_server *lki_session_server(lki_session *, const char *name);
 

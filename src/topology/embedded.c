@@ -7,12 +7,12 @@
 
 typedef struct {
     lki_topology base;
-    lki_local_place place;
+    lki_local_environment environment;
 } embedded;
 
 static void embedded_close(lki_topology *topology) {
     embedded *self = (embedded *)topology;
-    lki_local_place_clear(&self->place);
+    lki_local_environment_clear(&self->environment);
     lki_free(self->base.shown);
     lki_free(self);
 }
@@ -32,7 +32,8 @@ static lk_status embedded_locate(lki_topology *topology, size_t server, int64_t 
     (void)server;
     const embedded *self = (const embedded *)topology;
     lki_endpoint found = {0};
-    lk_status status = lki_local_ensure(&self->place, deadline_us, stop_fd, &found.path, error);
+    lk_status status =
+        lki_local_ensure(&self->environment, deadline_us, stop_fd, &found.path, error);
     if (status != LK_OK)
         return status;
     if (!lki_copy_to(&found.shown, topology->shown)) {
@@ -54,7 +55,7 @@ static lk_status embedded_open(const char *url, const char *password, lki_topolo
     if (!self)
         return lki_error_no_memory(error);
     self->base.methods = &methods;
-    lk_status status = lki_local_place_read(&self->place, error);
+    lk_status status = lki_local_environment_read(&self->environment, error);
     if (status == LK_OK && !lki_copy_to(&self->base.shown, "local:"))
         status = lki_error_no_memory(error);
     if (status == LK_OK)

@@ -3,7 +3,7 @@
 #define LKI_TOPOLOGY_H
 
 #include "base/error.h"
-#include "net/endpoint.h"
+#include "net/url.h"
 
 typedef struct lki_topology lki_topology;
 

@@ -164,7 +164,7 @@ static void what_a_full_socket_left_is_sent_by_the_driver(void **state) {
     lock();
     submit_pipeline(PIPELINE / 10, WORD);
     lki_link_flush(&line);
-    assert_true(line.channel->rest_sent < line.channel->rest.length); /* it is full */
+    assert_true(line.connection->rest_sent < line.connection->rest.length); /* it is full */
     unlock();
     peer_expect("first");
     for (size_t i = 0; i < PIPELINE / 10; i++)
@@ -262,7 +262,7 @@ static void a_driver_whose_time_is_up_passes_the_reading_on(void **state) {
     join_call(0);
     wait_until(somebody_drives);
     lock();
-    assert_ptr_equal(line.channel->driver, &calls[1].caller);
+    assert_ptr_equal(line.connection->driver, &calls[1].caller);
     unlock();
     peer_send("+x\r\n+y\r\n");
     join_call(1);

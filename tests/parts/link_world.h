@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "net/channel.h"
+#include "net/connection.h"
 #include "net/link.h"
 #include "net/resp.h"
 
@@ -259,7 +259,7 @@ static inline void wait_until(bool (*holds)(void)) {
 
 /* And is in I/O, as the monitor is free. */
 static inline bool somebody_drives(void) {
-    return line.channel && line.channel->driver;
+    return line.connection && line.connection->driver;
 }
 
 static inline bool somebody_sleeps(void) {
@@ -272,7 +272,7 @@ static inline bool first_drives(void) {
 }
 
 static inline bool second_waits(void) {
-    return somebody_sleeps() || line.channel->driver == &calls[1].caller || calls[1].is_back;
+    return somebody_sleeps() || line.connection->driver == &calls[1].caller || calls[1].is_back;
 }
 
 /* On a machine that stands still, the time of one may be up before the other is there. */

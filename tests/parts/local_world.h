@@ -148,12 +148,12 @@ static inline int world_teardown(void **state) {
 /* The path of the socket is dropped: it is always the same here. */
 static inline lk_status world_ensure_until(int64_t deadline_us, int stop_fd) {
     char *socket = NULL;
-    lki_local_place place = {0};
+    lki_local_environment place = {0};
     world.error = (lki_error){0};
-    lk_status status = lki_local_place_read(&place, &world.error);
+    lk_status status = lki_local_environment_read(&place, &world.error);
     if (status == LK_OK)
         status = lki_local_ensure(&place, deadline_us, stop_fd, &socket, &world.error);
-    lki_local_place_clear(&place);
+    lki_local_environment_clear(&place);
     if (status == LK_OK && (!socket || strncmp(socket, world.folder, strlen(world.folder)) != 0))
         status = LK_INTERNAL;
     if (status != LK_OK && (socket || world.error.status != status || !world.error.text[0]))

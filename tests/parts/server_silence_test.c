@@ -12,7 +12,7 @@
 #include "../integration/faults_world.h"
 #include "base/clock.h"
 #include "client/client.h"
-#include "net/channel.h"
+#include "net/connection.h"
 
 static lk_client *client;
 static lk_lock *lock;
@@ -24,7 +24,7 @@ static lki_link *commands(void) {
 
 static bool is_read_by_caller(void) {
     pthread_mutex_lock(&client->session.monitor);
-    bool is = lki_link_has_requests(commands()) && commands()->channel->driver;
+    bool is = lki_link_has_requests(commands()) && commands()->connection->driver;
     pthread_mutex_unlock(&client->session.monitor);
     return is;
 }

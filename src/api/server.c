@@ -1,11 +1,33 @@
-/* lk_local_status and lk_local_stop. */
-#include "local/local.h"
+/* lk_examine; lk_local_status and lk_local_stop, of the private server. */
+#include "diagnose/examine.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "local/folder.h"
-#include "local/place.h"
+#include "local/local.h"
 #include "local/private_tmp.h"
+
+lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out) {
+    lki_error error;
+    lki_choice choice = {0};
+    if (!out)
+        return lki_fail(LK_INVALID, "out is NULL");
+    lki_cancellation_off();
+    lk_status status = lki_choice_read(url, options, &choice, &error);
+    if (status == LK_OK)
+        status = lki_examine(&choice, out, &error);
+    lki_choice_clear(&choice);
+    lki_cancellation_on();
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
+}
+
+/* The facts are the first member of one block. */
+void lk_facts_free(lk_facts *facts) {
+    lki_free(facts);
+}
+
+/* ------------------------------------------------------------------------------ the private server */
 
 enum { STOP_MS = 10000 };
 
@@ -22,7 +44,7 @@ lk_status lk_local_status(lk_local_info **out) {
         return lki_fail(LK_INVALID, "out is NULL");
     local_block *self = lki_new(sizeof *self);
     lk_status status = self ? lki_local_folder(&self->folder, &error) : lki_error_no_memory(&error);
-    if (status == LK_OK && !(self->socket = lki_place_join(self->folder, LKI_LOCAL_SOCKET)))
+    if (status == LK_OK && !(self->socket = lki_folder_join(self->folder, LKI_LOCAL_SOCKET)))
         status = lki_error_no_memory(&error);
     if (status == LK_OK)
         status = lki_local_look(self->folder, &self->info.running, &pid, &error);

@@ -7,7 +7,7 @@
 
 #include "net/link.h"
 
-struct lki_channel {
+struct lki_connection {
     lki_transport *transport;
     redisReader *reader;      /* the driver's alone */
     unsigned users;           /* threads that are in I/O, and the link itself */
@@ -24,8 +24,8 @@ struct lki_channel {
     lki_request *first, *last; /* without an answer */
 };
 
-lki_channel *lki_channel_new(lki_transport *); /* NULL: out of memory */
-void lki_channel_release(lki_channel *);       /* of one user; the last one closes it */
+lki_connection *lki_connection_new(lki_transport *); /* NULL: out of memory */
+void lki_connection_release(lki_connection *);       /* of one user; the last one closes it */
 
 enum { LKI_REPLIES_MOST = 64 };
 
@@ -36,10 +36,17 @@ typedef enum { LKI_READ_SOME, LKI_READ_NOTHING, LKI_READ_BROKEN } lki_read_resul
  * as the driver. More may be in the reader: ask again until it says 0 replies. Patiently: the
  * transport is, and may wait.
  */
-lki_read_result lki_channel_read(lki_channel *, bool patiently, redisReply *replies[],
-                                 size_t *count, lki_error *);
+lki_read_result lki_connection_read(lki_connection *, bool patiently, redisReply *replies[],
+                                    size_t *count, lki_error *);
 
 /* Takes complete replies out of the reader without reading; false: what came is no reply. */
-bool lki_channel_parse(lki_channel *, redisReply *replies[], size_t *count, lki_error *);
+bool lki_connection_parse(lki_connection *, redisReply *replies[], size_t *count, lki_error *);
+
+/* ---- the parser of hiredis, with limits: no reply about locks is longer ---- */
+
+redisReader *lki_reader_new(void); /* freed with redisReaderFree(); NULL: out of memory */
+
+/* Whether it keeps more bytes of an incomplete reply than any reply has. */
+bool lki_reader_is_overfull(const redisReader *);
 
 #endif
