@@ -24,7 +24,7 @@ void lk_close(lk_client *client) {
     if (!client)
         return;
     if (client->session.forks != lki_fork_count()) {
-        lki_session_drop(&client->session);
+        lki_session_close_after_fork(&client->session);
     } else if (lki_callbacks_inside(&client->session.callbacks)) {
         lki_fail(LK_INVALID, "lk_close inside a callback is refused");
         pthread_mutex_lock(&client->session.monitor);

@@ -118,7 +118,7 @@ static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *o
                                : (mode == LK_WRITE ? lock->writes : lock->reads) > 0;
     bool can = lock->lost && has;
     if (can) {
-        lki_hold_given_back(lock, mode);
+        lki_hold_released(lock, mode);
         *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, session->topology->shown,
                         lk_status_text(LK_LOST));
     }

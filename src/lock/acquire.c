@@ -181,7 +181,7 @@ static void cancel_completed(lki_request *request, const redisReply *reply) {
     } else {
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
-            lki_locks_saw(op->lock->locks, answer.server_us);
+            lki_locks_raise_floor(op->lock->locks, answer.server_us);
         cancel_answered(op, &answer);
         op->lock->locks->settled += op->state == LKI_OVER;
     }

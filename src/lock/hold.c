@@ -57,7 +57,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
-    lki_locks_saw(lock->locks, answer->fence);
+    lki_locks_raise_floor(lock->locks, answer->fence);
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
     lock->unclaimed = is_new ? !claimed : lock->unclaimed && !claimed;
@@ -85,7 +85,7 @@ static void end_hold(lk_lock *lock) {
     lock->unclaimed = lock->renewal_in_doubt = false;
 }
 
-void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
+void lki_hold_released(lk_lock *lock, lk_mode mode) {
     unsigned *count = mode == LK_WRITE ? &lock->writes : &lock->reads;
     if (!*count)
         return; /* it was given up before the server answered */
@@ -100,10 +100,10 @@ void lki_hold_given_back(lk_lock *lock, lk_mode mode) {
     lki_lock_changed(lock);
 }
 
-void lki_hold_turned(lk_lock *lock) {
+void lki_hold_downgraded(lk_lock *lock) {
     lock->reads++;
     lock->writes--;
-    lki_order_turn(&lock->order);
+    lki_order_downgrade(&lock->order);
     lki_lock_changed(lock);
 }
 

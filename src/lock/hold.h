@@ -12,8 +12,8 @@ int64_t lki_lease_end_us(int64_t from_us, int64_t ms);
 void lki_hold_granted(lk_lock *, lk_mode, const lki_answer *, int64_t from_us, bool claimed);
 
 void lki_hold_renewed(lk_lock *, int64_t sent_us, int64_t ms);
-void lki_hold_given_back(lk_lock *, lk_mode); /* one of them; the last one ends the hold */
-void lki_hold_turned(lk_lock *);              /* a write into a read; there is one */
+void lki_hold_released(lk_lock *, lk_mode); /* one of them; the last one ends the hold */
+void lki_hold_downgraded(lk_lock *);        /* a write into a read; there is one */
 void lki_hold_lose(lk_lock *, const char *why);
 
 bool lki_hold_begins(const lk_lock *); /* with the next grant: it is no more of one that is there */

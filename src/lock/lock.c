@@ -172,15 +172,15 @@ void lki_lock_end(lk_lock *lock) {
     release_if_awaited(lock);
 }
 
-static bool is_to_be_told(const lki_operation *op) {
+static bool awaits_callback(const lki_operation *op) {
     return op && op->done && !op->reported;
 }
 
 /* A callback of one of its operations has not returned, or not even begun. */
 static bool has_callbacks(const lk_lock *lock) {
-    bool some = lock->callbacks || is_to_be_told(lock->asked) || is_to_be_told(lock->waiting);
+    bool some = lock->callbacks || awaits_callback(lock->asked) || awaits_callback(lock->waiting);
     for (const lki_operation *op = lock->pending; op && !some; op = op->next)
-        some = is_to_be_told(op);
+        some = awaits_callback(op);
     return some;
 }
 
@@ -363,7 +363,7 @@ static void give_back_one(lk_lock *lock) {
         return;
     lk_mode mode = lock->writes ? LK_WRITE : LK_READ;
     if (lki_undo(lock, mode, lock->fence))
-        lki_hold_given_back(lock, mode);
+        lki_hold_released(lock, mode);
 }
 
 /* What could not be sent before: the server was away, or it was another request's turn. */

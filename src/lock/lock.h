@@ -1,5 +1,5 @@
 /*
- * One handle: what it holds, what it waits for, what it lost. See README.md beside this file for
+ * One handle: what it holds, what it waits for, what it lost. See src/README.md for
  * how the parts go together. Everything with the monitor held, unless said otherwise.
  */
 #ifndef LKI_LOCK_H

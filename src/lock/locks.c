@@ -21,7 +21,7 @@ void lki_locks_free(lki_locks *locks) {
     lki_free(locks->due);
 }
 
-void lki_locks_saw(lki_locks *locks, uint64_t fence_or_time) {
+void lki_locks_raise_floor(lki_locks *locks, uint64_t fence_or_time) {
     if (fence_or_time > locks->floor)
         locks->floor = fence_or_time;
 }

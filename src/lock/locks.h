@@ -30,7 +30,7 @@ void lki_locks_free(lki_locks *);
 /* Settles the handles that have changed: after a delivery, and at the end of every call. */
 bool lki_locks_drain(lki_locks *); /* false: none has */
 
-void lki_locks_saw(lki_locks *, uint64_t fence_or_time);
+void lki_locks_raise_floor(lki_locks *, uint64_t fence_or_time);
 
 /* For the end of the client: begins to give everything back; whether that is done; and gives up. */
 void lki_locks_shut(lki_locks *);

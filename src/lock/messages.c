@@ -99,7 +99,7 @@ void lki_locks_heard(lki_locks *locks, const char *text, size_t length) {
     lki_message message;
     while (lki_message_next(&at, end, locks->session->id, &message)) {
         lk_lock *lock = lki_table_find(&locks->table, message.number);
-        lki_locks_saw(locks, message.server_us);
+        lki_locks_raise_floor(locks, message.server_us);
         if (!lock)
             continue;
         if (message.kind == LKI_MESSAGE_GRANTED)

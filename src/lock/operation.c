@@ -202,7 +202,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
 
 /* ------------------------------------------------------------------------------ its time */
 
-static const lki_line *line_of(const lki_operation *op) {
+static const lki_wire *wire_of(const lki_operation *op) {
     return &op->lock->server->commands;
 }
 
@@ -230,12 +230,12 @@ static bool is_on_way(const lki_operation *op) {
 
 /* When the server will have been silent about it, or away, for too long. */
 static int64_t silence_ends_us(const lki_operation *op) {
-    int64_t down_us = line_of(op)->down_since_us;
+    int64_t down_us = wire_of(op)->down_since_us;
     const lki_operation *before = unanswered_before(op);
     bool can_wait = op->state == LKI_PENDING || op->state == LKI_WAITING;
     if (is_on_way(op)) /* replies to earlier requests are signs of life */
         return timeout_after(op,
-                             later(op->silent_since_us, lki_link_answered_us(&line_of(op)->link)));
+                             later(op->silent_since_us, lki_link_answered_us(&wire_of(op)->link)));
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
     if (before) { /* what gives back is not given up before what it gives back */
@@ -249,7 +249,7 @@ static int64_t silence_ends_us(const lki_operation *op) {
 }
 
 static int64_t give_up_us(const lki_operation *op) {
-    return later(op->excused_us, earlier(op->bound_us, silence_ends_us(op)));
+    return later(op->grace_until_us, earlier(op->bound_us, silence_ends_us(op)));
 }
 
 int64_t lki_operation_due_us(const lki_operation *op) {
@@ -263,8 +263,8 @@ void lki_operation_time_up(lki_operation *op, int64_t now_us) {
     if (op->kind == LKI_DO_ACQUIRE && now_us >= op->deadline_us)
         lki_operation_leave(op, LK_TIMEOUT);
     /* After SIGSTOP the reply may already be in the socket. */
-    if (!op->excused_us && is_on_way(op) && now_us > give_up_us(op) + LKI_LATE_US)
-        op->excused_us = now_us + LKI_GRACE_US;
+    if (!op->grace_until_us && is_on_way(op) && now_us > give_up_us(op) + LKI_LATE_US)
+        op->grace_until_us = now_us + LKI_GRACE_US;
     if (!op->reported && now_us >= give_up_us(op))
         lki_operation_abandon(op, LK_UNAVAILABLE);
 }
@@ -279,10 +279,10 @@ void lki_operation_blocks(lki_operation *op) {
 
 /* The time is up. Whether that is the server's fault depends on whether it can be reached. */
 static void report_leaving(lki_operation *op, lk_status status) {
-    const lki_line *line = line_of(op);
-    if (status == LK_TIMEOUT && !lki_link_is_up(&line->link))
+    const lki_wire *wire = wire_of(op);
+    if (status == LK_TIMEOUT && !lki_link_is_up(&wire->link))
         lki_operation_report(op, LK_UNAVAILABLE, "the wait is over, and the server is away (%s)",
-                             line->why.text);
+                             wire->why.text);
     else
         lki_operation_report(op, status, NULL);
 }
@@ -293,7 +293,7 @@ void lki_operation_leave(lki_operation *op, lk_status status) {
         return;
     bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
                              (op->state == LKI_UNSENT && !op->in_doubt);
-    if (unknown_to_server || !lki_link_is_up(&line_of(op)->link))
+    if (unknown_to_server || !lki_link_is_up(&wire_of(op)->link))
         report_leaving(op, status);
     if (unknown_to_server) {
         lki_operation_over(op);
@@ -308,19 +308,19 @@ void lki_operation_leave(lki_operation *op, lk_status status) {
 }
 
 static void report_silence(lki_operation *op, lk_status status) {
-    const lki_line *line = line_of(op);
+    const lki_wire *wire = wire_of(op);
     if (op->state == LKI_SUBSCRIBING)
-        line = &op->lock->server->messages;
+        wire = &op->lock->server->messages;
     char refusal[LKI_ERROR_MOST];
     memcpy(refusal, op->result.text, sizeof refusal);
     if (*refusal)
         lki_operation_report(op, status, "%s", refusal);
-    else if (lki_link_is_up(&line->link))
+    else if (lki_link_is_up(&wire->link))
         lki_operation_report(op, status, "the server did not answer within %lld ms",
                              (long long)op->lock->session->settings.command_timeout_ms);
     else
         lki_operation_report(op, status, "the server has been away for too long (%s)",
-                             line->why.text);
+                             wire->why.text);
 }
 
 /*

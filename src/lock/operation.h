@@ -75,7 +75,7 @@ struct lki_operation {
     int64_t lease_ms;  /* of a renewal by hand */
     int64_t deadline_us;       /* the caller's time */
     int64_t bound_us;          /* a blocking call returns by then, whatever the server does */
-    int64_t excused_us;        /* the grace of an operation that looked too late; 0: none yet */
+    int64_t grace_until_us;    /* the grace of an operation that looked too late; 0: none yet */
     int64_t silent_since_us;   /* when the server last said something about it, or it began */
     int64_t blocking_since_us; /* since when others of the handle wait for the answer to this one */
     int64_t asleep_until_us;   /* its caller, if nobody wakes it */

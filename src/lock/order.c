@@ -60,7 +60,7 @@ void lki_order_remove(lki_order *order, lk_mode mode) {
     order->count--;
 }
 
-void lki_order_turn(lki_order *order) {
+void lki_order_downgrade(lki_order *order) {
     unsigned above = find_last(order, LK_WRITE);
     assert(above > 0);
     set_mode(order, above - 1, LK_READ);

@@ -20,7 +20,7 @@ bool lki_order_reserve(lki_order *, size_t holds);
 
 void lki_order_push(lki_order *, lk_mode);   /* there is room */
 void lki_order_remove(lki_order *, lk_mode); /* the last one of this mode, which is there */
-void lki_order_turn(lki_order *);            /* the last write becomes a read, in its place */
+void lki_order_downgrade(lki_order *);       /* the last write becomes a read, in its place */
 
 /* The mode of the last hold, passing over the last so many of each mode. False: none is left. */
 bool lki_order_last(const lki_order *, size_t reads, size_t writes, lk_mode *out);

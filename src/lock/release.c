@@ -15,7 +15,7 @@ static bool is_held(lki_operation *op, bool counts, lk_mode mode) {
     } else {
         lki_operation_report(op, LK_LOST, NULL);
         if (counts)
-            lki_hold_given_back(lock, mode);
+            lki_hold_released(lock, mode);
     }
     lki_operation_over(op);
     return false;
@@ -103,7 +103,7 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     }
     if (lock->lost)
         status = LK_LOST;
-    lki_hold_given_back(lock, op->mode);
+    lki_hold_released(lock, op->mode);
     finish(op, status);
 }
 
@@ -123,7 +123,7 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     if (lock->lost || !lock->writes) /* it may even have been unlocked meanwhile */
         status = LK_LOST;
     if (status == LK_OK)
-        lki_hold_turned(lock);
+        lki_hold_downgraded(lock);
     finish(op, status);
 }
 
@@ -144,7 +144,7 @@ void lki_operation_given_up(lki_operation *op) {
     lk_mode mode = op->kind == LKI_DO_CONVERT ? LK_WRITE : op->mode;
     if (!counts_left(op, mode) || lock->lost) {
         if (lock->lost && op->kind == LKI_DO_RELEASE)
-            lki_hold_given_back(lock, mode);
+            lki_hold_released(lock, mode);
         lki_operation_over(op);
         return;
     }
@@ -153,8 +153,8 @@ void lki_operation_given_up(lki_operation *op) {
         lki_operation_put_ahead(op);
     }
     if (op->kind == LKI_DO_CONVERT) {
-        lki_hold_turned(lock);
+        lki_hold_downgraded(lock);
         return;
     }
-    lki_hold_given_back(lock, op->mode);
+    lki_hold_released(lock, op->mode);
 }

@@ -36,9 +36,9 @@ static int64_t unless_wanted_since(int64_t wanted_us, int64_t sent_us, int64_t n
 }
 
 /* SPEC 5.5: the first two watch the next deadline of all; everybody refreshes its own. */
-void lki_waiter_schedule_refresh(lk_lock *lock, uint64_t place, int64_t ms, int64_t sent_us) {
+void lki_waiter_schedule_refresh(lk_lock *lock, uint64_t position, int64_t ms, int64_t sent_us) {
     int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
-    if (place >= 1 && place <= 2)
+    if (position >= 1 && position <= 2)
         refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
     lock->waiter_us =
         unless_wanted_since(lock->waiter_us, sent_us, lki_after_ms(lki_now_us(), refresh_ms));
@@ -111,7 +111,7 @@ static void log_refusal(const batch *b, const char *text, const char *advice,
             session->topology->shown, b->count, text, advice, what_next);
 }
 
-static void mark(const entry *e, bool on_way) {
+static void set_renewing(const entry *e, bool on_way) {
     if (e->waiter)
         e->lock->renewing_waiter = on_way;
     else
@@ -181,12 +181,12 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
-        lki_locks_saw(b->entries[0].lock->locks, whole.server_us);
+        lki_locks_raise_floor(b->entries[0].lock->locks, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
         refusal = read_refusal(b, whole.text);
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
-        mark(e, false);
+        set_renewing(e, false);
         if (!reply)
             entry_lost(e);
         else if (whole.word == LKI_ANSWER_RENEWED)
@@ -256,7 +256,7 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
     }
     lki_server_hurry(server);
     for (size_t i = 0; i < count; i++) {
-        mark(&entries[i], true);
+        set_renewing(&entries[i], true);
         lki_lock_retain(entries[i].lock);
     }
     return true;

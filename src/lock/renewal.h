@@ -14,9 +14,9 @@ void lki_renewals_send(lki_server *, lk_lock *first, int64_t now_us);
 int64_t lki_renewal_due_us(const lk_lock *);
 
 /*
- * The server told the waiter's place and the ms to the next deadline, in the answer to what was
+ * The server told the position of the waiter and the ms to the next deadline, in the answer to what was
  * sent at sent_us: sets its next renewal, and notes that it had not been granted by then.
  */
-void lki_waiter_schedule_refresh(lk_lock *, uint64_t place, int64_t ms, int64_t sent_us);
+void lki_waiter_schedule_refresh(lk_lock *, uint64_t position, int64_t ms, int64_t sent_us);
 
 #endif

@@ -197,7 +197,7 @@ static void answered(lki_request *request, const redisReply *reply) {
             lki_operation_report(op, LK_INTERNAL, "the server's answer makes no sense");
             lki_operation_over(op);
         } else {
-            lki_locks_saw(op->lock->locks, answer.server_us);
+            lki_locks_raise_floor(op->lock->locks, answer.server_us);
             dispatch(op, &answer, reply);
             op->lock->locks->settled += op->state == LKI_OVER;
         }

@@ -147,9 +147,9 @@ void lki_link_break(lki_link *link, const lki_error *error) {
     link->events.broken(link->events.context, error);
 }
 
-void lki_link_drop(lki_link *link) {
+void lki_link_close_after_fork(lki_link *link) {
     if (link->connection)
-        lki_transport_drop(link->connection->transport);
+        lki_transport_close_after_fork(link->connection->transport);
     close(link->kick);
 }
 

@@ -73,7 +73,8 @@ bool lki_link_is_up(const lki_link *);
 
 /* Ends the connection: requests not answered are completed with NULL, then `broken` is told. */
 void lki_link_break(lki_link *, const lki_error *);
-void lki_link_drop(lki_link *); /* after fork: closes the descriptors, and nothing else */
+void lki_link_close_after_fork(
+    lki_link *); /* after fork: closes the descriptors, and nothing else */
 
 /*
  * A request: write its bytes to lki_link_begin(), then commit, or nothing is sent. LK_NOMEM when

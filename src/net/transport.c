@@ -301,14 +301,14 @@ void lki_transport_close(lki_transport *transport) {
         transport->by->free(transport->tls);
     }
     transport->tls = NULL;
-    lki_transport_drop(transport);
+    lki_transport_close_after_fork(transport);
 }
 
 /*
  * Another thread of the parent may have been inside OpenSSL when the child was made: its locks, and
  * this connection's state, are not to be touched. So the child leaves that memory as it is.
  */
-void lki_transport_drop(lki_transport *transport) {
+void lki_transport_close_after_fork(lki_transport *transport) {
     if (!transport)
         return;
     if (transport->fd >= 0)

@@ -33,7 +33,7 @@ lk_status lki_transport_open(const lki_endpoint *, const lki_tls_files *tls, int
 void lki_transport_close(lki_transport *); /* says goodbye to TLS without waiting; NULL is fine */
 
 /* After fork: closes the descriptor, and says nothing to the server. */
-void lki_transport_drop(lki_transport *);
+void lki_transport_close_after_fork(lki_transport *);
 
 /* Whoever reads or polls at this moment finds the end of the stream. */
 void lki_transport_interrupt(lki_transport *);

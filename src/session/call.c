@@ -74,15 +74,15 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
 }
 
 static void give_up(lki_call *call) {
-    const lki_line *line = &call->server->commands;
+    const lki_wire *wire = &call->server->commands;
     char said[LKI_ERROR_MOST];
     memcpy(said, call->error.text, sizeof said);
     finish(call, LK_UNAVAILABLE,
            call->request.on_way && call->once
                ? "the server did not answer in time; whether it happened is not known"
            : *said                       ? said
-           : lki_link_is_up(&line->link) ? "the server did not answer in time"
-                                         : line->why.text);
+           : lki_link_is_up(&wire->link) ? "the server did not answer in time"
+                                         : wire->why.text);
 }
 
 static void await(lki_call *call, int64_t give_up_us) {

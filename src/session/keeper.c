@@ -13,7 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { LINES = 2 };
+enum { WIRES = 2 };
 
 /* ------------------------------------------------------------------------------ waking it */
 
@@ -99,14 +99,14 @@ static void drain(int fd) {
 }
 
 static lki_link *link_at(lki_session *session, size_t i) {
-    lki_server *server = &session->servers[i / LINES];
-    return i % LINES ? &server->messages.link : &server->commands.link;
+    lki_server *server = &session->servers[i / WIRES];
+    return i % WIRES ? &server->messages.link : &server->commands.link;
 }
 
 /* Waits until something is to be read or done, and reads it; lets go of the monitor. */
 static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due_us) {
     lki_keeper *keeper = &session->keeper;
-    size_t links = session->server_count * LINES;
+    size_t links = session->server_count * WIRES;
     for (size_t i = 0; i < links; i++) {
         lki_link *link = link_at(session, i);
         polled[i] = (struct pollfd){.events = POLLRDHUP};
@@ -152,7 +152,7 @@ static void *keep(void *context) {
         if (!session->keeper.stop && !session->keeper.again)
             sleep_until(session, run->polled, due_us);
     }
-    for (size_t i = 0; i < session->server_count * LINES; i++) {
+    for (size_t i = 0; i < session->server_count * WIRES; i++) {
         lki_link_unwatch(link_at(session, i));
         lki_link_keeper_leave(link_at(session, i));
     }
@@ -171,7 +171,7 @@ lk_status lki_keeper_start(lki_session *session, lki_error *error) {
     keeper_run *run = lki_new(sizeof *run);
     if (run) {
         run->session = session;
-        run->polled = lki_new((session->server_count * LINES + 2) * sizeof *run->polled);
+        run->polled = lki_new((session->server_count * WIRES + 2) * sizeof *run->polled);
     }
     if (keeper->kick >= 0 && keeper->timer >= 0 && run && run->polled &&
         lki_thread_start(&keeper->thread, keep, run)) {

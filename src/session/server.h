@@ -1,6 +1,6 @@
 /*
- * One server of a session: a line for commands and a line for messages.
- * A line is a link that is connected again whenever it breaks, by a thread that lives as long as
+ * One server of a session: a wire for commands and a wire for messages.
+ * A wire is a link that is connected again whenever it breaks, by a thread that lives as long as
  * the attempt, because looking up a name blocks and nothing else may wait for that.
  *
  * Everything with the monitor held.
@@ -30,33 +30,33 @@ typedef struct {
     unsigned failures; /* in a row: attempts, and connections that ended at once */
     bool unreachable;  /* the last attempt failed */
     int64_t up_since_us;
-    int64_t down_since_us; /* LKI_NEVER while it is up */
-    lki_error why;         /* it is down */
-    lki_identity identity; /* of the last connection */
-    int64_t excused_us;    /* the grace of a silence that was noticed too late */
-    bool urgent;           /* somebody who does not drive wants what is to be read, now */
-    lki_request heartbeat; /* of messages: a silent connection may be a dead one */
-    int64_t heartbeat_us;  /* the next one */
-    int64_t published_us;  /* what comes from now on was published after this instant */
-    int64_t deaf_us;       /* when waiters are refreshed next, while messages do not come */
-} lki_line;
+    int64_t down_since_us;  /* LKI_NEVER while it is up */
+    lki_error why;          /* it is down */
+    lki_identity identity;  /* of the last connection */
+    int64_t grace_until_us; /* the grace of a silence that was noticed too late */
+    bool urgent;            /* somebody who does not drive wants what is to be read, now */
+    lki_request heartbeat;  /* of messages: a silent connection may be a dead one */
+    int64_t heartbeat_us;   /* the next one */
+    int64_t published_us;   /* what comes from now on was published after this instant */
+    int64_t deaf_us;        /* when waiters are refreshed next, while messages do not come */
+} lki_wire;
 
 struct lki_server {
     lki_session *session;
     size_t index;
-    lki_line commands, messages;
+    lki_wire commands, messages;
     lki_form form;
     size_t waiting;       /* operations in the server's queues */
     size_t async_waiting; /* those of them that no caller waits for */
 };
 
 lk_status lki_server_init(lki_server *, lki_session *, size_t index, lki_error *);
-void lki_server_free(lki_server *); /* both lines must be down, and their dialers joined */
+void lki_server_free(lki_server *); /* both wires must be down, and their dialers joined */
 
-/* Connects the commands line for the first time; lets go of nothing, call it without monitor. */
+/* Connects the commands wire for the first time; lets go of nothing, call it without monitor. */
 lk_status lki_server_open(lki_server *, lki_error *);
 
-void lki_server_drop(lki_server *); /* after fork: closes descriptors */
+void lki_server_close_after_fork(lki_server *); /* after fork: closes descriptors */
 
 /* The keeper's: dials what is down, breaks what is silent too long. When to look again. */
 LKI_UNLOCKS int64_t lki_server_tend(lki_server *, int64_t now_us);

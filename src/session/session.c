@@ -136,9 +136,9 @@ void lki_session_free(lki_session *session) {
     pthread_mutex_destroy(&session->monitor);
 }
 
-void lki_session_drop(lki_session *session) {
+void lki_session_close_after_fork(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++)
-        lki_server_drop(&session->servers[i]);
+        lki_server_close_after_fork(&session->servers[i]);
     close(session->keeper.kick);
     close(session->keeper.timer);
     close(session->stop_fd);

@@ -72,8 +72,8 @@ lk_status lki_session_open(lki_session *, lki_error *);
  */
 void lki_session_stop(lki_session *);
 void lki_session_break(lki_session *);
-void lki_session_free(lki_session *); /* without the monitor: all that belongs to it */
-void lki_session_drop(lki_session *); /* after fork: closes the descriptors only */
+void lki_session_free(lki_session *);             /* without the monitor: all that belongs to it */
+void lki_session_close_after_fork(lki_session *); /* after fork: closes the descriptors only */
 
 /* Both with the monitor held; release lets go of it, and may destroy the session. */
 void lki_session_retain(lki_session *);

@@ -59,7 +59,7 @@ static void a_write_is_turned_in_its_place(void **state) {
     take(&order, LK_WRITE);
     take(&order, LK_WRITE);
     take(&order, LK_READ);
-    lki_order_turn(&order); /* write, read, read */
+    lki_order_downgrade(&order); /* write, read, read */
     assert_int_equal(last_of(&order, 2, 0), LK_WRITE);
     assert_int_equal(last_of(&order, 1, 0), LK_READ);
     lki_order_clear(&order);
@@ -110,7 +110,7 @@ static void any_order_of_taking_and_giving_back_is_kept(void **state) {
             take(&order, mode);
             self.modes[self.count++] = mode;
         } else if (found > 0 && mode == LK_WRITE && nrand48(seed) % 4 == 0) {
-            lki_order_turn(&order);
+            lki_order_downgrade(&order);
             self.modes[found - 1] = LK_READ;
         } else if (found > 0) {
             lki_order_remove(&order, mode);

@@ -143,7 +143,7 @@ static void a_connection_that_a_child_dropped_goes_on_in_the_parent(void **state
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        lki_transport_drop(transport);
+        lki_transport_close_after_fork(transport);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -183,7 +183,7 @@ static void a_dropped_connection_is_closed_in_the_child_alone(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         int fd = lki_transport_fd(transport);
-        lki_transport_drop(transport);
+        lki_transport_close_after_fork(transport);
         _exit(fcntl(fd, F_GETFD) == -1 ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -198,7 +198,7 @@ static void a_dropped_connection_is_closed_in_the_child_alone(void **state) {
 static void closing_nothing_is_fine(void **state) {
     (void)state;
     lki_transport_close(NULL);
-    lki_transport_drop(NULL);
+    lki_transport_close_after_fork(NULL);
 }
 
 int main(void) {
