@@ -17,7 +17,7 @@ for_release = -DCMAKE_BUILD_TYPE=Release "-DCMAKE_INSTALL_PREFIX=$(PREFIX)"
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo install uninstall test test-asan test-tsan bench bench-quick bench-parts bench-build fuzz format clean help packages
+.PHONY: all demo install uninstall test test-asan test-tsan test-mutants bench bench-quick bench-parts bench-build fuzz format clean help packages
 
 all: ## build the library, the command and their pages into build-release/
 	$(call build,$(BUILD)-release,$(for_release))
@@ -43,6 +43,9 @@ test-asan: packages ## the same under the address and undefined behaviour saniti
 test-tsan: packages ## the same under the thread sanitizer
 	$(call build,$(BUILD)-tsan,$(for_tests) -DLATCHKEY_SANITIZE=thread)
 	$(call check,$(BUILD)-tsan)
+
+test-mutants: packages ## break the library in 40 ways, and see the tests notice each (an hour)
+	tests/mutants/test-mutants . $(BUILD)-mutants $(MUTANTS)
 
 bench: bench-build ## latchkey beside its peers, on one server (half an hour); see bench/README.md
 	LATCHKEY_BENCH_BUILD=$(abspath $(BUILD)-bench) python3 bench/compare
