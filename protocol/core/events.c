@@ -11,25 +11,25 @@
 #include "parties.h"
 #include "replies.h"
 
-void lki_events_clear(lki_lock *lock) {
-    for (lki_party *party = lock->granted_head; party; party = party->next_granted)
+void lkc_events_clear(lkc_lock *lock) {
+    for (lkc_party *party = lock->granted_head; party; party = party->next_granted)
         party->tells_granted = false;
     lock->granted_head = lock->granted_tail = lock->granted_before_lost = NULL;
     while (lock->gone_head) {
-        lki_party *party = lock->gone_head;
+        lkc_party *party = lock->gone_head;
         lock->gone_head = party->next_gone;
-        lki_party_recycle(lock, party);
+        lkc_party_recycle(lock, party);
     }
     lock->gone_tail = NULL;
     lock->watch = NULL;
 }
 
-void lki_events_granted(lki_lock *lock, lki_party *hold, bool anew) {
+void lkc_events_granted(lkc_lock *lock, lkc_party *hold, bool anew) {
     assert(!hold->tells_granted);
     hold->tells_granted = true;
     hold->granted_anew = anew;
-    hold->granted_ms = lki_left_ms(lock, hold);
-    hold->granted_flags = (uint8_t)lki_flags(lock);
+    hold->granted_ms = lkc_left_ms(lock, hold);
+    hold->granted_flags = (uint8_t)lkc_flags(lock);
     hold->next_granted = NULL;
     if (lock->granted_tail)
         lock->granted_tail->next_granted = hold;
@@ -38,9 +38,9 @@ void lki_events_granted(lki_lock *lock, lki_party *hold, bool anew) {
     lock->granted_tail = hold;
 }
 
-static void tell_granted(const lki_lock *lock, const lki_party *party, lki_event_fn *each,
+static void tell_granted(const lkc_lock *lock, const lkc_party *party, lkc_event_fn *each,
                          void *context) {
-    lki_event event = {.kind = LKI_EVENT_GRANTED,
+    lkc_event event = {.kind = LKC_EVENT_GRANTED,
                        .handle = party->handle,
                        .req = party->hold.granted_for,
                        .fence = party->granted_anew ? party->hold.first_fence : party->hold.fence,
@@ -50,11 +50,11 @@ static void tell_granted(const lki_lock *lock, const lki_party *party, lki_event
     each(&event, context);
 }
 
-static void tell_lost(const lki_lock *lock, lki_event_fn *each, void *context) {
-    for (const lki_party *party = lock->gone_head; party; party = party->next_gone) {
+static void tell_lost(const lkc_lock *lock, lkc_event_fn *each, void *context) {
+    for (const lkc_party *party = lock->gone_head; party; party = party->next_gone) {
         if (!party->tells_lost)
             continue;
-        lki_event event = {.kind = LKI_EVENT_LOST,
+        lkc_event event = {.kind = LKC_EVENT_LOST,
                            .handle = party->handle,
                            .fence = party->hold.fence,
                            .time_us = lock->now_us};
@@ -62,20 +62,20 @@ static void tell_lost(const lki_lock *lock, lki_event_fn *each, void *context) {
     }
 }
 
-void lki_lock_events(const lki_lock *lock, lki_event_fn *each, void *context) {
+void lkc_lock_events(const lkc_lock *lock, lkc_event_fn *each, void *context) {
     if (!lock->granted_before_lost)
         tell_lost(lock, each, context);
-    for (const lki_party *party = lock->granted_head; party; party = party->next_granted) {
+    for (const lkc_party *party = lock->granted_head; party; party = party->next_granted) {
         tell_granted(lock, party, each, context);
         if (party == lock->granted_before_lost)
             tell_lost(lock, each, context);
     }
     if (lock->watch) {
-        lki_event event = {.kind = LKI_EVENT_WATCH,
+        lkc_event event = {.kind = LKC_EVENT_WATCH,
                            .handle = lock->watch->handle,
                            .req = lock->watch->wait.req,
                            .time_us = lock->now_us,
-                           .ms = lki_next_ms(lock)};
+                           .ms = lkc_next_ms(lock)};
         each(&event, context);
     }
 }

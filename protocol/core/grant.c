@@ -2,8 +2,8 @@
 #include "grant.h"
 #include "parties.h"
 
-bool lki_is_compatible(const lki_lock *lock, const lki_name *owner, const lki_name *group,
-                       lki_mode mode) {
+bool lkc_is_compatible(const lkc_lock *lock, const lkc_name *owner, const lkc_name *group,
+                       lkc_mode mode) {
     if (lock->holding_owners == 0 || (lock->holding_owners == 1 && owner->count > 0))
         return true; /* SPEC 2.1: no other owner holds anything. */
     /*
@@ -11,69 +11,69 @@ bool lki_is_compatible(const lki_lock *lock, const lki_name *owner, const lki_na
      * (invariants 1 and 2); where one does, it is not this one. So the lock's counts are as good as
      * those of the other owners alone.
      */
-    return mode == LKI_READ && lock->write_holds == 0 && lock->read_holds == group->count;
+    return mode == LKC_READ && lock->write_holds == 0 && lock->read_holds == group->count;
 }
 
 /* SPEC 8.1. */
-static uint64_t draw_fence(lki_lock *lock, uint64_t floor) {
-    uint64_t above = lki_max(lock->fence, lki_max(lock->floor, floor)) + 1;
-    lock->fence = lki_max(above, lock->now_us);
+static uint64_t draw_fence(lkc_lock *lock, uint64_t floor) {
+    uint64_t above = lkc_max(lock->fence, lkc_max(lock->floor, floor)) + 1;
+    lock->fence = lkc_max(above, lock->now_us);
     return lock->fence;
 }
 
 /* SPEC 8.2, for a hold that is new. */
-static bool draws_fence(const lki_lock *lock, const lki_party *party, const lki_grant *grant) {
-    if (grant->begins_life || grant->mode == LKI_WRITE)
+static bool draws_fence(const lkc_lock *lock, const lkc_party *party, const lkc_grant *grant) {
+    if (grant->begins_life || grant->mode == LKC_WRITE)
         return true;
     if (lock->reading && lock->reading != party->group)
         return true;
     return lock->marked && lock->fence <= lock->mark_fence;
 }
 
-void lki_grant_new(lki_lock *lock, lki_party *party, const lki_grant *grant) {
+void lkc_grant_new(lkc_lock *lock, lkc_party *party, const lkc_grant *grant) {
     uint64_t fence = lock->fence;
     if (draws_fence(lock, party, grant))
         fence = draw_fence(lock, grant->floor);
-    lki_hold_add(lock, party);
+    lkc_hold_add(lock, party);
     party->since_us = lock->now_us;
     party->hold.fence = party->hold.first_fence = fence;
     party->hold.last = grant->req;
-    party->hold.by = LKI_BY_ACQUIRE;
+    party->hold.by = LKC_BY_ACQUIRE;
     party->hold.granted_for = 0;
-    lki_hold_count(lock, party, grant->mode == LKI_READ, grant->mode == LKI_WRITE);
+    lkc_hold_count(lock, party, grant->mode == LKC_READ, grant->mode == LKC_WRITE);
 }
 
-void lki_grant_more(lki_lock *lock, lki_party *hold, const lki_grant *grant) {
+void lkc_grant_more(lkc_lock *lock, lkc_party *hold, const lkc_grant *grant) {
     unsigned reads = hold->hold.reads, writes = hold->hold.writes;
-    if (grant->mode == LKI_WRITE && writes == 0)
+    if (grant->mode == LKC_WRITE && writes == 0)
         hold->hold.fence = draw_fence(lock, grant->floor); /* SPEC 4.3, 8.2 */
-    if (grant->mode == LKI_READ)
+    if (grant->mode == LKC_READ)
         reads++;
     else
         writes++;
-    assert(reads <= LKI_COUNT_MOST && writes <= LKI_COUNT_MOST);
-    lki_hold_count(lock, hold, reads, writes);
+    assert(reads <= LKC_COUNT_MOST && writes <= LKC_COUNT_MOST);
+    lkc_hold_count(lock, hold, reads, writes);
     if (grant->req > hold->hold.last) { /* SPEC 9.1 */
         hold->hold.last = grant->req;
-        hold->hold.by = LKI_BY_ACQUIRE;
+        hold->hold.by = LKC_BY_ACQUIRE;
     }
 }
 
-void lki_phase_update(lki_lock *lock) {
+void lkc_phase_update(lkc_lock *lock) {
     if (lock->write_holds > 0)
-        lock->phase = LKI_PHASE_WRITE;
+        lock->phase = LKC_PHASE_WRITE;
     else if (lock->holding_owners > 0)
-        lock->phase = LKI_PHASE_READ;
+        lock->phase = LKC_PHASE_READ;
 }
 
-void lki_mark_leave(lki_lock *lock, uint64_t instant_us) {
+void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
     /* Fences only rise, so this is the greatest of several marks too. */
     lock->mark_fence = lock->fence;
-    lock->mark_until_us = lki_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKI_MARK_US);
+    lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
     lock->marked = true;
 }
 
-void lki_mark_clear(lki_lock *lock, const lki_party *hold) {
+void lkc_mark_clear(lkc_lock *lock, const lkc_party *hold) {
     if (hold->hold.fence > lock->mark_fence)
         lock->marked = false;
 }

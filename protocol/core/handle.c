@@ -1,7 +1,7 @@
 /* The text of a handle: <client>-<number>, in lower-case hexadecimal digits (SPEC 1.2). */
 #include "handle.h"
 
-enum { NUMBER_LENGTH = LKI_HANDLE_LENGTH - LKI_CLIENT_LENGTH - 1 };
+enum { NUMBER_LENGTH = LKC_HANDLE_LENGTH - LKC_CLIENT_LENGTH - 1 };
 
 static const char digits[] = "0123456789abcdef";
 
@@ -14,17 +14,17 @@ static int digit_value(char c) {
     return -1;
 }
 
-bool lki_handle_parse(lki_text text, lki_handle *out) {
-    if (text.length != LKI_HANDLE_LENGTH || text.bytes[LKI_CLIENT_LENGTH] != '-')
+bool lkc_handle_parse(lkc_text text, lkc_handle *out) {
+    if (text.length != LKC_HANDLE_LENGTH || text.bytes[LKC_CLIENT_LENGTH] != '-')
         return false;
-    lki_handle handle = {.number = 0};
-    for (size_t i = 0; i < LKI_CLIENT_LENGTH; i += 2) {
+    lkc_handle handle = {.number = 0};
+    for (size_t i = 0; i < LKC_CLIENT_LENGTH; i += 2) {
         int high = digit_value(text.bytes[i]), low = digit_value(text.bytes[i + 1]);
         if (high < 0 || low < 0)
             return false;
         handle.client[i / 2] = (unsigned char)(high * 16 + low);
     }
-    for (size_t i = LKI_CLIENT_LENGTH + 1; i < LKI_HANDLE_LENGTH; i++) {
+    for (size_t i = LKC_CLIENT_LENGTH + 1; i < LKC_HANDLE_LENGTH; i++) {
         int value = digit_value(text.bytes[i]);
         if (value < 0)
             return false;
@@ -34,7 +34,7 @@ bool lki_handle_parse(lki_text text, lki_handle *out) {
     return true;
 }
 
-void lki_handle_print(const lki_handle *handle, char out[LKI_HANDLE_LENGTH + 1]) {
+void lkc_handle_print(const lkc_handle *handle, char out[LKC_HANDLE_LENGTH + 1]) {
     for (size_t i = 0; i < sizeof handle->client; i++) {
         *out++ = digits[handle->client[i] / 16];
         *out++ = digits[handle->client[i] % 16];

@@ -8,14 +8,14 @@
 #define ALL_OF_THEM (SIZE_MAX - 1)
 
 static const size_t writers_before_readers[4][2] = {
-    [LKI_FAIR] = {[LKI_PHASE_READ] = BY_TICKET, [LKI_PHASE_WRITE] = BY_TICKET},
-    [LKI_PHASE_FAIR] = {[LKI_PHASE_READ] = 1, [LKI_PHASE_WRITE] = 0},
-    [LKI_PREFER_WRITER] = {[LKI_PHASE_READ] = ALL_OF_THEM, [LKI_PHASE_WRITE] = ALL_OF_THEM},
-    [LKI_PREFER_READER] = {[LKI_PHASE_READ] = 0, [LKI_PHASE_WRITE] = 0},
+    [LKC_FAIR] = {[LKC_PHASE_READ] = BY_TICKET, [LKC_PHASE_WRITE] = BY_TICKET},
+    [LKC_PHASE_FAIR] = {[LKC_PHASE_READ] = 1, [LKC_PHASE_WRITE] = 0},
+    [LKC_PREFER_WRITER] = {[LKC_PHASE_READ] = ALL_OF_THEM, [LKC_PHASE_WRITE] = ALL_OF_THEM},
+    [LKC_PREFER_READER] = {[LKC_PHASE_READ] = 0, [LKC_PHASE_WRITE] = 0},
 };
 
 /* Of the next reader and the next writer, after so many writers; either may be NULL. */
-static lki_party *nearer(const lki_lock *lock, lki_party *reader, lki_party *writer,
+static lkc_party *nearer(const lkc_lock *lock, lkc_party *reader, lkc_party *writer,
                          size_t writers_shown) {
     if (!reader || !writer)
         return reader ? reader : writer;
@@ -25,51 +25,51 @@ static lki_party *nearer(const lki_lock *lock, lki_party *reader, lki_party *wri
     return writers_shown < before ? writer : reader;
 }
 
-lki_party *lki_order_first(const lki_lock *lock) {
+lkc_party *lkc_order_first(const lkc_lock *lock) {
     if (!lock->waiters.root)
         return NULL;
     if (lock->upgrade)
         return lock->upgrade; /* SPEC 4.2 */
-    return nearer(lock, lki_party_by_ticket(lki_tree_head(&lock->readers)),
-                  lki_party_by_ticket(lki_tree_head(&lock->writers)), 0);
+    return nearer(lock, lkc_party_by_ticket(lkc_tree_head(&lock->readers)),
+                  lkc_party_by_ticket(lkc_tree_head(&lock->writers)), 0);
 }
 
-size_t lki_order_place(const lki_lock *lock, const lki_party *waiter) {
+size_t lkc_order_place(const lkc_lock *lock, const lkc_party *waiter) {
     if (waiter == lock->upgrade)
         return 1;
-    bool reads = waiter->wait.mode == LKI_READ;
-    const lki_tree *mine = reads ? &lock->readers : &lock->writers;
-    const lki_tree *theirs = reads ? &lock->writers : &lock->readers;
-    size_t rank = lki_tree_rank(mine, &waiter->wait.ticket);
+    bool reads = waiter->wait.mode == LKC_READ;
+    const lkc_tree *mine = reads ? &lock->readers : &lock->writers;
+    const lkc_tree *theirs = reads ? &lock->writers : &lock->readers;
+    size_t rank = lkc_tree_rank(mine, &waiter->wait.ticket);
     size_t before = writers_before_readers[lock->policy][lock->phase];
     size_t others;
     if (before == BY_TICKET)
-        others = lki_tree_rank(theirs, &waiter->wait.ticket);
+        others = lkc_tree_rank(theirs, &waiter->wait.ticket);
     else if (reads)
-        others = lki_min(before, lki_tree_size(theirs));
+        others = lkc_min(before, lkc_tree_size(theirs));
     else
-        others = rank < before ? 0 : lki_tree_size(theirs);
+        others = rank < before ? 0 : lkc_tree_size(theirs);
     return rank + others + (lock->upgrade ? 2 : 1);
 }
 
 /* The first one from `index` on that has not run out. */
-static lki_party *left_in(const lki_tree *queue, size_t *index, uint64_t now_us) {
-    lki_party *party;
-    while ((party = lki_party_by_ticket(lki_tree_at(queue, *index))) &&
+static lkc_party *left_in(const lkc_tree *queue, size_t *index, uint64_t now_us) {
+    lkc_party *party;
+    while ((party = lkc_party_by_ticket(lkc_tree_at(queue, *index))) &&
            party->deadline_us <= now_us)
         ++*index;
     return party;
 }
 
-lki_party *lki_order_next(const lki_lock *lock, lki_order_walk *walk) {
+lkc_party *lkc_order_next(const lkc_lock *lock, lkc_order_walk *walk) {
     if (!walk->past_upgrade) {
         walk->past_upgrade = true;
         if (lock->upgrade && !walk->hide_upgrade && lock->upgrade->deadline_us > walk->now_us)
             return lock->upgrade;
     }
-    lki_party *reader = left_in(&lock->readers, &walk->reader, walk->now_us);
-    lki_party *writer = left_in(&lock->writers, &walk->writer, walk->now_us);
-    lki_party *next = nearer(lock, reader, writer, walk->writers_shown);
+    lkc_party *reader = left_in(&lock->readers, &walk->reader, walk->now_us);
+    lkc_party *writer = left_in(&lock->writers, &walk->writer, walk->now_us);
+    lkc_party *next = nearer(lock, reader, writer, walk->writers_shown);
     if (next && next == reader) {
         walk->reader++;
     } else if (next) {

@@ -1,15 +1,15 @@
 /* The numbers that answers and messages carry. All are read from the lock as it stands. */
-#ifndef LKI_REPLIES_H
-#define LKI_REPLIES_H
+#ifndef LKC_REPLIES_H
+#define LKC_REPLIES_H
 
 #include "state.h"
 
-uint64_t lki_left_ms(const lki_lock *, const lki_party *); /* to its deadline, rounded down */
-uint64_t lki_next_ms(const lki_lock *);                    /* SPEC 5.5, rounded up */
-unsigned lki_flags(const lki_lock *);                      /* SPEC 10.3 */
+uint64_t lkc_left_ms(const lkc_lock *, const lkc_party *); /* to its deadline, rounded down */
+uint64_t lkc_next_ms(const lkc_lock *);                    /* SPEC 5.5, rounded up */
+unsigned lkc_flags(const lkc_lock *);                      /* SPEC 10.3 */
 
-lki_reply lki_reply_of(lki_answer);
-lki_reply lki_reply_granted(const lki_lock *, const lki_party *hold);
-lki_reply lki_reply_queued(const lki_lock *, const lki_party *waiter);
+lkc_reply lkc_reply_of(lkc_answer);
+lkc_reply lkc_reply_granted(const lkc_lock *, const lkc_party *hold);
+lkc_reply lkc_reply_queued(const lkc_lock *, const lkc_party *waiter);
 
 #endif

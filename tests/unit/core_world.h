@@ -31,13 +31,13 @@ typedef struct {
 
 typedef struct {
     world_heap heap;
-    lki_lock *lock;
+    lkc_lock *lock;
     uint64_t now_us;
-    lki_event events[WORLD_EVENTS]; /* of the last operation */
+    lkc_event events[WORLD_EVENTS]; /* of the last operation */
     size_t event_count;
-    lki_info info; /* these as `world_look` last saw them */
-    lki_hold_row holds[WORLD_ROWS];
-    lki_waiter_row waiters[WORLD_ROWS];
+    lkc_info info; /* these as `world_look` last saw them */
+    lkc_hold_row holds[WORLD_ROWS];
+    lkc_waiter_row waiters[WORLD_ROWS];
     char text[WORLD_ROWS + 1];
 } world;
 
@@ -57,44 +57,44 @@ static inline void world_release(void *memory, void *context) {
 /* For cmocka's setup and teardown; nothing may be left of the lock's memory. */
 static inline int world_new(void **state) {
     world *w = calloc(1, sizeof *w);
-    lki_allocator allocator = {world_allocate, world_release, &w->heap};
+    lkc_allocator allocator = {world_allocate, world_release, &w->heap};
     w->now_us = WORLD_START_US;
-    w->lock = lki_lock_new(&allocator);
+    w->lock = lkc_lock_new(&allocator);
     *state = w;
     return w->lock ? 0 : -1;
 }
 
 static inline int world_free(void **state) {
     world *w = *state;
-    lki_lock_free(w->lock);
+    lkc_lock_free(w->lock);
     size_t left = w->heap.blocks;
     free(w);
     return left == 0 ? 0 : -1;
 }
 
-static inline lki_handle world_handle(char letter) {
-    lki_handle handle = {.number = 1};
+static inline lkc_handle world_handle(char letter) {
+    lkc_handle handle = {.number = 1};
     memset(handle.client, letter, sizeof handle.client);
     return handle;
 }
 
-static inline lki_text world_text(const char *bytes) {
-    return (lki_text){bytes, strlen(bytes)};
+static inline lkc_text world_text(const char *bytes) {
+    return (lkc_text){bytes, strlen(bytes)};
 }
 
 /* Looking. */
 
-static inline void world_keep_hold(const lki_hold_row *row, void *context) {
+static inline void world_keep_hold(const lkc_hold_row *row, void *context) {
     world *w = context;
-    lki_hold_row *next = w->holds;
+    lkc_hold_row *next = w->holds;
     while (next->reads + next->writes > 0)
         next++;
     *next = *row;
 }
 
-static inline void world_keep_waiter(const lki_waiter_row *row, void *context) {
+static inline void world_keep_waiter(const lkc_waiter_row *row, void *context) {
     world *w = context;
-    lki_waiter_row *next = w->waiters;
+    lkc_waiter_row *next = w->waiters;
     while (next->req > 0)
         next++;
     *next = *row;
@@ -104,7 +104,7 @@ static inline void world_keep_waiter(const lki_waiter_row *row, void *context) {
 static inline void world_look(world *w) {
     memset(w->holds, 0, sizeof w->holds);
     memset(w->waiters, 0, sizeof w->waiters);
-    lki_lock_inspect(w->lock, w->now_us, WORLD_ROWS - 1, &w->info, world_keep_hold,
+    lkc_lock_inspect(w->lock, w->now_us, WORLD_ROWS - 1, &w->info, world_keep_hold,
                      world_keep_waiter, w);
 }
 
@@ -125,7 +125,7 @@ static inline const char *world_waiters(world *w) {
 }
 
 /* Fails if the letter does not hold. */
-static inline const lki_hold_row *world_hold(world *w, char letter) {
+static inline const lkc_hold_row *world_hold(world *w, char letter) {
     world_look(w);
     for (size_t i = 0; i < w->info.holders; i++)
         if (w->holds[i].handle.client[0] == (unsigned char)letter)
@@ -135,7 +135,7 @@ static inline const lki_hold_row *world_hold(world *w, char letter) {
 }
 
 /* The letters of those that the last operation told this. */
-static inline const char *world_told(world *w, lki_event_kind kind) {
+static inline const char *world_told(world *w, lkc_event_kind kind) {
     size_t count = 0;
     for (size_t i = 0; i < w->event_count; i++)
         if (w->events[i].kind == kind)
@@ -146,22 +146,22 @@ static inline const char *world_told(world *w, lki_event_kind kind) {
 
 /* Operations. */
 
-static inline void world_hear(const lki_event *event, void *context) {
+static inline void world_hear(const lkc_event *event, void *context) {
     world *w = context;
     assert_true(w->event_count < WORLD_EVENTS);
     w->events[w->event_count++] = *event;
 }
 
 static inline void world_after(world *w) {
-    const char *fault = lki_lock_check(w->lock, w->now_us);
+    const char *fault = lkc_lock_check(w->lock, w->now_us);
     if (fault)
         fail_msg("%s", fault);
     w->event_count = 0;
-    lki_lock_events(w->lock, world_hear, w);
+    lkc_lock_events(w->lock, world_hear, w);
 }
 
-static inline lki_acquire_args world_request(char letter, lki_mode mode, uint64_t req) {
-    return (lki_acquire_args){.handle = world_handle(letter),
+static inline lkc_acquire_args world_request(char letter, lkc_mode mode, uint64_t req) {
+    return (lkc_acquire_args){.handle = world_handle(letter),
                               .req = req,
                               .mode = mode,
                               .wait = true,
@@ -169,72 +169,72 @@ static inline lki_acquire_args world_request(char letter, lki_mode mode, uint64_
                               .who = {"4242 db1 billing", 16}};
 }
 
-static inline lki_reply world_acquire(world *w, const lki_acquire_args *args) {
-    lki_reply reply;
-    assert_int_equal(lki_lock_acquire(w->lock, w->now_us, args, &reply), LKI_DONE);
+static inline lkc_reply world_acquire(world *w, const lkc_acquire_args *args) {
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_acquire(w->lock, w->now_us, args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
 
-static inline lki_reply world_read(world *w, char letter, uint64_t req) {
-    lki_acquire_args args = world_request(letter, LKI_READ, req);
+static inline lkc_reply world_read(world *w, char letter, uint64_t req) {
+    lkc_acquire_args args = world_request(letter, LKC_READ, req);
     return world_acquire(w, &args);
 }
 
-static inline lki_reply world_write(world *w, char letter, uint64_t req) {
-    lki_acquire_args args = world_request(letter, LKI_WRITE, req);
+static inline lkc_reply world_write(world *w, char letter, uint64_t req) {
+    lkc_acquire_args args = world_request(letter, LKC_WRITE, req);
     return world_acquire(w, &args);
 }
 
-static inline lki_reply world_read_in(world *w, char letter, uint64_t req, const char *group) {
-    lki_acquire_args args = world_request(letter, LKI_READ, req);
+static inline lkc_reply world_read_in(world *w, char letter, uint64_t req, const char *group) {
+    lkc_acquire_args args = world_request(letter, LKC_READ, req);
     args.group = world_text(group);
     return world_acquire(w, &args);
 }
 
 /* One more count for the hold that the letter has. */
-static inline lki_reply world_more(world *w, char letter, lki_mode mode, uint64_t req) {
-    lki_acquire_args args = world_request(letter, mode, req);
+static inline lkc_reply world_more(world *w, char letter, lkc_mode mode, uint64_t req) {
+    lkc_acquire_args args = world_request(letter, mode, req);
     args.fence = world_hold(w, letter)->fence;
     return world_acquire(w, &args);
 }
 
-static inline lki_reply world_release_hold(world *w, char letter, lki_mode mode, uint64_t req) {
-    lki_release_args args = {world_handle(letter), req, world_hold(w, letter)->fence, mode};
-    lki_reply reply;
-    assert_int_equal(lki_lock_release(w->lock, w->now_us, &args, &reply), LKI_DONE);
+static inline lkc_reply world_release_hold(world *w, char letter, lkc_mode mode, uint64_t req) {
+    lkc_release_args args = {world_handle(letter), req, world_hold(w, letter)->fence, mode};
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_release(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
 
-static inline lki_reply world_convert(world *w, char letter, uint64_t req) {
-    lki_convert_args args = {world_handle(letter), req, world_hold(w, letter)->fence};
-    lki_reply reply;
-    assert_int_equal(lki_lock_convert(w->lock, w->now_us, &args, &reply), LKI_DONE);
+static inline lkc_reply world_convert(world *w, char letter, uint64_t req) {
+    lkc_convert_args args = {world_handle(letter), req, world_hold(w, letter)->fence};
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_convert(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
 
-static inline lki_reply world_renew(world *w, char letter, uint64_t fence, uint64_t req,
+static inline lkc_reply world_renew(world *w, char letter, uint64_t fence, uint64_t req,
                                     uint32_t lease_ms) {
-    lki_renew_args args = {world_handle(letter), fence, req, lease_ms};
-    lki_reply reply;
-    assert_int_equal(lki_lock_renew(w->lock, w->now_us, &args, &reply), LKI_DONE);
+    lkc_renew_args args = {world_handle(letter), fence, req, lease_ms};
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_renew(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
 
-static inline lki_reply world_cancel(world *w, char letter, uint64_t req, uint64_t target) {
-    lki_cancel_args args = {world_handle(letter), req, target};
-    lki_reply reply;
-    assert_int_equal(lki_lock_cancel(w->lock, w->now_us, &args, &reply), LKI_DONE);
+static inline lkc_reply world_cancel(world *w, char letter, uint64_t req, uint64_t target) {
+    lkc_cancel_args args = {world_handle(letter), req, target};
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_cancel(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
 
-static inline lki_reply world_force(world *w, const char *owner) {
-    lki_reply reply;
-    assert_int_equal(lki_lock_force(w->lock, w->now_us, world_text(owner), &reply), LKI_DONE);
+static inline lkc_reply world_force(world *w, const char *owner) {
+    lkc_reply reply;
+    assert_int_equal(lkc_lock_force(w->lock, w->now_us, world_text(owner), &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
@@ -242,7 +242,7 @@ static inline lki_reply world_force(world *w, const char *owner) {
 /* Does what every operation does first (SPEC 5.2), and nothing else. */
 static inline void world_pass(world *w, uint64_t us) {
     w->now_us += us;
-    assert_int_equal(world_renew(w, '?', 1, 0, WORLD_LEASE_MS).answer, LKI_NOT_HELD);
+    assert_int_equal(world_renew(w, '?', 1, 0, WORLD_LEASE_MS).answer, LKC_NOT_HELD);
 }
 
 #define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_new, world_free)
