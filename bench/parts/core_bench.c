@@ -271,16 +271,16 @@ static double hand_over_ns(size_t waiters, size_t rounds) {
     return median - clock_cost;
 }
 
-static size_t bytes_for_each(size_t parties, bool waiting) {
+static size_t bytes_for_each(size_t records, bool waiting) {
     bench b = bench_new();
     lkc_handle first = handle_of(0);
     acquire(&b, &first, waiting ? LKC_WRITE : LKC_READ, 1);
     size_t before = lkc_lock_memory(b.lock);
-    for (size_t i = 1; i <= parties; i++) {
+    for (size_t i = 1; i <= records; i++) {
         lkc_handle handle = handle_of(i);
         acquire(&b, &handle, LKC_READ, 1);
     }
-    size_t bytes = (lkc_lock_memory(b.lock) - before + parties - 1) / parties;
+    size_t bytes = (lkc_lock_memory(b.lock) - before + records - 1) / records;
     lkc_lock_free(b.lock);
     return bytes;
 }

@@ -11,8 +11,8 @@
 typedef struct {
     lkc_lock *lock;
     const lkc_acquire_args *args;
-    lkc_party *fresh;      /* the record for a new hold or waiter; NULL once it is one */
-    const lkc_party *told; /* the waiter whose place the answer tells */
+    lkc_record *fresh;      /* the record for a new hold or waiter; NULL once it is one */
+    const lkc_record *told; /* the waiter whose place the answer tells */
     lkc_reply reply;
 } asking;
 
@@ -24,13 +24,13 @@ static uint64_t liveness_end_us(const asking *ask) {
     return ask->lock->now_us + lkc_min(ask->args->lease_ms * LKC_MS_US, LKC_LIVENESS_US);
 }
 
-static void answer_granted(asking *ask, lkc_party *hold) {
-    lkc_party_extend(ask->lock, hold, lease_end_us(ask)); /* SPEC 5.1 */
-    hold->provisional = false;                            /* SPEC 5.3 */
+static void answer_granted(asking *ask, lkc_record *hold) {
+    lkc_record_extend(ask->lock, hold, lease_end_us(ask)); /* SPEC 5.1 */
+    hold->provisional = false;                             /* SPEC 5.3 */
     ask->reply = lkc_reply_granted(ask->lock, hold);
 }
 
-static void answer_queued(asking *ask, lkc_party *waiter) {
+static void answer_queued(asking *ask, lkc_record *waiter) {
     ask->told = waiter;
     ask->reply = lkc_reply_queued(ask->lock, waiter);
 }
@@ -39,7 +39,7 @@ static void answer_queued(asking *ask, lkc_party *waiter) {
 static bool answer_by_number(asking *ask, const lkc_pair *mine) {
     uint64_t req = ask->args->req;
     if (mine->waiter && mine->waiter->wait.req == req) {
-        lkc_party_extend(ask->lock, mine->waiter, liveness_end_us(ask)); /* SPEC 5.4 */
+        lkc_record_extend(ask->lock, mine->waiter, liveness_end_us(ask)); /* SPEC 5.4 */
         answer_queued(ask, mine->waiter);
         return true;
     }
@@ -60,7 +60,7 @@ static void replace(asking *ask, const lkc_pair *mine) {
     lkc_loss loss = {false};
     if (mine->waiter) {
         lkc_waiter_remove(ask->lock, mine->waiter);
-        lkc_party_free(ask->lock, mine->waiter);
+        lkc_record_free(ask->lock, mine->waiter);
     }
     if (mine->hold)
         lkc_hold_lose(ask->lock, &loss, mine->hold, ask->lock->now_us, false);
@@ -68,7 +68,7 @@ static void replace(asking *ask, const lkc_pair *mine) {
     lkc_settle(ask->lock);
 }
 
-static lkc_outcome grant(asking *ask, lkc_party *hold) {
+static lkc_outcome grant(asking *ask, lkc_record *hold) {
     lkc_lock *lock = ask->lock;
     lkc_grant grant = {.mode = ask->args->mode, .req = ask->args->req, .floor = ask->args->floor};
     if (hold) {
@@ -90,9 +90,9 @@ static lkc_outcome grant(asking *ask, lkc_party *hold) {
     return LKC_DONE;
 }
 
-static void enqueue(asking *ask, const lkc_party *hold, bool upgrade) {
+static void enqueue(asking *ask, const lkc_record *hold, bool upgrade) {
     lkc_lock *lock = ask->lock;
-    lkc_party *waiter = ask->fresh;
+    lkc_record *waiter = ask->fresh;
     ask->fresh = NULL;
     if (hold) { /* SPEC 3.4: whatever the request says */
         lkc_names_give(lock, &lock->owners, waiter->owner);
@@ -133,7 +133,7 @@ static lkc_outcome decide(asking *ask) {
         mine = (lkc_pair){NULL, NULL};
     }
 
-    const lkc_party *asker = mine.hold ? mine.hold : ask->fresh;
+    const lkc_record *asker = mine.hold ? mine.hold : ask->fresh;
     if (lkc_is_compatible(lock, asker->owner, asker->group, args->mode) &&
         may_pass(lock, asker->owner, args->mode))
         return grant(ask, mine.hold);
@@ -151,13 +151,13 @@ lkc_outcome lkc_lock_acquire(lkc_lock *lock, uint64_t now_us, const lkc_acquire_
                              lkc_reply *reply) {
     asking ask = {.lock = lock, .args = args};
     lkc_events_clear(lock);
-    ask.fresh = lkc_party_new(lock, &args->handle, args->owner, args->group, args->who);
+    ask.fresh = lkc_record_new(lock, &args->handle, args->owner, args->group, args->who);
     if (!ask.fresh)
         return LKC_NO_MEMORY;
     lkc_operation_begin(lock, now_us);
     lkc_outcome outcome = decide(&ask);
     if (ask.fresh)
-        lkc_party_free(lock, ask.fresh);
+        lkc_record_free(lock, ask.fresh);
     lkc_operation_end(lock, ask.told);
     if (outcome == LKC_DONE)
         *reply = ask.reply;

@@ -5,10 +5,10 @@
 
 static lkc_reply cancel(lkc_lock *lock, const lkc_cancel_args *args) {
     lkc_pair mine = lkc_pair_find(lock, &args->handle);
-    lkc_party *hold = mine.hold;
+    lkc_record *hold = mine.hold;
     if (mine.waiter && mine.waiter->wait.req == args->target) {
         lkc_waiter_remove(lock, mine.waiter);
-        lkc_party_free(lock, mine.waiter);
+        lkc_record_free(lock, mine.waiter);
         if (hold && args->req > hold->hold.last) { /* SPEC 9.1 */
             hold->hold.last = args->req;
             hold->hold.by = LKC_BY_CANCEL;

@@ -4,7 +4,7 @@
  */
 #include "grant.h"
 #include "order.h"
-#include "parties.h"
+#include "records.h"
 
 #define CHECK(condition, sentence) \
     do {                           \
@@ -12,12 +12,12 @@
             return sentence;       \
     } while (0)
 
-static lkc_party *hold_at(const lkc_lock *lock, size_t i) {
-    return lkc_party_by_deadline(lkc_tree_at(&lock->holds, i));
+static lkc_record *hold_at(const lkc_lock *lock, size_t i) {
+    return lkc_record_by_deadline(lkc_tree_at(&lock->holds, i));
 }
 
-static lkc_party *waiter_at(const lkc_lock *lock, size_t i) {
-    return lkc_party_by_deadline(lkc_tree_at(&lock->waiters, i));
+static lkc_record *waiter_at(const lkc_lock *lock, size_t i) {
+    return lkc_record_by_deadline(lkc_tree_at(&lock->waiters, i));
 }
 
 static lkc_name *name_at(const lkc_names *names, size_t i) {
@@ -42,7 +42,7 @@ static const char *check_holding(const lkc_lock *lock) {
           "12.1: while a write is held, one owner holds");
     const lkc_name *group = NULL;
     for (size_t i = 0; lock->holding_owners > 1 && i < lkc_tree_size(&lock->holds); i++) {
-        const lkc_party *hold = hold_at(lock, i);
+        const lkc_record *hold = hold_at(lock, i);
         if (hold->hold.reads == 0)
             continue;
         CHECK(!group || group == hold->group,
@@ -50,30 +50,30 @@ static const char *check_holding(const lkc_lock *lock) {
         group = hold->group;
     }
     CHECK(lock->holds.root || !lock->waiters.root, "12.3: if nobody holds, nobody waits");
-    const lkc_party *first = lkc_order_first(lock);
+    const lkc_record *first = lkc_order_first(lock);
     CHECK(!first || !lkc_is_compatible(lock, first->owner, first->group, first->wait.mode),
           "12.4: the first in order is not compatible");
-    const lkc_party *upgrade = lock->upgrade;
+    const lkc_record *upgrade = lock->upgrade;
     CHECK(!upgrade || (upgrade->owner->count > 0 && lock->holding_owners > 1),
           "12.5: if an upgrade waits, its owner holds, and another owner too");
     return NULL;
 }
 
-static const char *check_hold(const lkc_lock *lock, const lkc_party *hold, uint64_t now_us) {
+static const char *check_hold(const lkc_lock *lock, const lkc_record *hold, uint64_t now_us) {
     CHECK(hold->hold.reads > 0 || hold->hold.writes > 0, "12.6: a hold has a count above 0");
     CHECK(hold->hold.first_fence <= hold->hold.fence && hold->hold.fence <= lock->fence,
           "12.6: first fence <= fence <= the lock's fence");
     CHECK(hold->deadline_us > now_us, "12.7: every deadline is above now");
-    CHECK(hold->holds && lkc_pair_find(lock, &hold->handle).hold == hold,
+    CHECK(hold->is_hold && lkc_pair_find(lock, &hold->handle).hold == hold,
           "core: a hold is found by its handle");
     return NULL;
 }
 
-static const char *check_waiter(const lkc_lock *lock, const lkc_party *waiter, uint64_t now_us) {
+static const char *check_waiter(const lkc_lock *lock, const lkc_record *waiter, uint64_t now_us) {
     CHECK(waiter->deadline_us > now_us, "12.7: every deadline is above now");
     CHECK(waiter->wait.ticket <= lock->ticket, "12.7: a ticket is not above the lock's counter");
     lkc_pair pair = lkc_pair_find(lock, &waiter->handle);
-    CHECK(!waiter->holds && pair.waiter == waiter, "core: a waiter is found by its handle");
+    CHECK(!waiter->is_hold && pair.waiter == waiter, "core: a waiter is found by its handle");
     CHECK(!pair.hold || waiter == lock->upgrade,
           "12.9: a handle that has a hold and a waiter waits for an upgrade");
     return NULL;
@@ -83,7 +83,7 @@ static const char *check_order(const lkc_lock *lock) {
     lkc_order_walk walk = {.now_us = 0};
     uint64_t reader = 0, writer = 0;
     size_t place = 0;
-    for (const lkc_party *waiter; (waiter = lkc_order_next(lock, &walk)); place++) {
+    for (const lkc_record *waiter; (waiter = lkc_order_next(lock, &walk)); place++) {
         CHECK(lkc_order_place(lock, waiter) == place + 1, "3.5: a waiter's place is its position");
         if (waiter == lock->upgrade)
             continue;
@@ -124,7 +124,7 @@ static const char *check_names(const lkc_lock *lock) {
     return NULL;
 }
 
-static const char *check_parties(const lkc_lock *lock, uint64_t now_us) {
+static const char *check_records(const lkc_lock *lock, uint64_t now_us) {
     size_t reading = 0, writing = 0, handles = lkc_tree_size(&lock->holds);
     for (size_t i = 0; i < lkc_tree_size(&lock->holds); i++) {
         const char *fault = check_hold(lock, hold_at(lock, i), now_us);
@@ -161,7 +161,7 @@ static const char *check_life(const lkc_lock *lock) {
 const char *lkc_lock_check(const lkc_lock *lock, uint64_t now_us) {
     const char *fault = check_trees(lock);
     if (!fault)
-        fault = check_parties(lock, now_us);
+        fault = check_records(lock, now_us);
     if (!fault)
         fault = check_order(lock);
     if (!fault)

@@ -8,23 +8,23 @@
  * and that of an upgrade cannot change again before the hold has lost its last write.
  */
 #include "events.h"
-#include "parties.h"
+#include "records.h"
 #include "replies.h"
 
 void lkc_events_clear(lkc_lock *lock) {
-    for (lkc_party *party = lock->granted_head; party; party = party->next_granted)
-        party->tells_granted = false;
+    for (lkc_record *record = lock->granted_head; record; record = record->next_granted)
+        record->tells_granted = false;
     lock->granted_head = lock->granted_tail = lock->granted_before_lost = NULL;
     while (lock->gone_head) {
-        lkc_party *party = lock->gone_head;
-        lock->gone_head = party->next_gone;
-        lkc_party_recycle(lock, party);
+        lkc_record *record = lock->gone_head;
+        lock->gone_head = record->next_gone;
+        lkc_record_recycle(lock, record);
     }
     lock->gone_tail = NULL;
     lock->watch = NULL;
 }
 
-void lkc_events_granted(lkc_lock *lock, lkc_party *hold, bool anew) {
+void lkc_events_granted(lkc_lock *lock, lkc_record *hold, bool anew) {
     assert(!hold->tells_granted);
     hold->tells_granted = true;
     hold->granted_anew = anew;
@@ -38,25 +38,26 @@ void lkc_events_granted(lkc_lock *lock, lkc_party *hold, bool anew) {
     lock->granted_tail = hold;
 }
 
-static void tell_granted(const lkc_lock *lock, const lkc_party *party, lkc_event_fn *each,
+static void tell_granted(const lkc_lock *lock, const lkc_record *record, lkc_event_fn *each,
                          void *context) {
     lkc_event event = {.kind = LKC_EVENT_GRANTED,
-                       .handle = party->handle,
-                       .req = party->hold.granted_for,
-                       .fence = party->granted_anew ? party->hold.first_fence : party->hold.fence,
+                       .handle = record->handle,
+                       .req = record->hold.granted_for,
+                       .fence =
+                           record->granted_anew ? record->hold.first_fence : record->hold.fence,
                        .time_us = lock->now_us,
-                       .ms = party->granted_ms,
-                       .flags = party->granted_flags};
+                       .ms = record->granted_ms,
+                       .flags = record->granted_flags};
     each(&event, context);
 }
 
 static void tell_lost(const lkc_lock *lock, lkc_event_fn *each, void *context) {
-    for (const lkc_party *party = lock->gone_head; party; party = party->next_gone) {
-        if (!party->tells_lost)
+    for (const lkc_record *record = lock->gone_head; record; record = record->next_gone) {
+        if (!record->tells_lost)
             continue;
         lkc_event event = {.kind = LKC_EVENT_LOST,
-                           .handle = party->handle,
-                           .fence = party->hold.fence,
+                           .handle = record->handle,
+                           .fence = record->hold.fence,
                            .time_us = lock->now_us};
         each(&event, context);
     }
@@ -65,9 +66,9 @@ static void tell_lost(const lkc_lock *lock, lkc_event_fn *each, void *context) {
 void lkc_lock_events(const lkc_lock *lock, lkc_event_fn *each, void *context) {
     if (!lock->granted_before_lost)
         tell_lost(lock, each, context);
-    for (const lkc_party *party = lock->granted_head; party; party = party->next_granted) {
-        tell_granted(lock, party, each, context);
-        if (party == lock->granted_before_lost)
+    for (const lkc_record *record = lock->granted_head; record; record = record->next_granted) {
+        tell_granted(lock, record, each, context);
+        if (record == lock->granted_before_lost)
             tell_lost(lock, each, context);
     }
     if (lock->watch) {

@@ -9,6 +9,6 @@
 void lkc_events_clear(lkc_lock *);
 
 /* The hold was just granted to a waiter: `anew`, or as an upgrade of the hold. */
-void lkc_events_granted(lkc_lock *, lkc_party *hold, bool anew);
+void lkc_events_granted(lkc_lock *, lkc_record *hold, bool anew);
 
 #endif

@@ -1,5 +1,5 @@
 /* force (SPEC 10.9). */
-#include "parties.h"
+#include "records.h"
 #include "replies.h"
 #include "settle.h"
 
@@ -20,7 +20,7 @@ static size_t force(lkc_lock *lock, lkc_text text) {
     size_t forced = 0, at = 0;
     lkc_loss loss = {false};
     while (forced < wanted) {
-        lkc_party *hold = lkc_party_by_deadline(lkc_tree_at(&lock->holds, at));
+        lkc_record *hold = lkc_record_by_deadline(lkc_tree_at(&lock->holds, at));
         if (owner && hold->owner != owner) {
             at++;
         } else {

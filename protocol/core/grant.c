@@ -1,6 +1,6 @@
 /* See grant.h. */
 #include "grant.h"
-#include "parties.h"
+#include "records.h"
 
 bool lkc_is_compatible(const lkc_lock *lock, const lkc_name *owner, const lkc_name *group,
                        lkc_mode mode) {
@@ -22,28 +22,28 @@ static uint64_t draw_fence(lkc_lock *lock, uint64_t floor) {
 }
 
 /* SPEC 8.2, for a hold that is new. */
-static bool draws_fence(const lkc_lock *lock, const lkc_party *party, const lkc_grant *grant) {
+static bool draws_fence(const lkc_lock *lock, const lkc_record *record, const lkc_grant *grant) {
     if (grant->begins_life || grant->mode == LKC_WRITE)
         return true;
-    if (lock->reading && lock->reading != party->group)
+    if (lock->reading && lock->reading != record->group)
         return true;
     return lock->marked && lock->fence <= lock->mark_fence;
 }
 
-void lkc_grant_new(lkc_lock *lock, lkc_party *party, const lkc_grant *grant) {
+void lkc_grant_new(lkc_lock *lock, lkc_record *record, const lkc_grant *grant) {
     uint64_t fence = lock->fence;
-    if (draws_fence(lock, party, grant))
+    if (draws_fence(lock, record, grant))
         fence = draw_fence(lock, grant->floor);
-    lkc_hold_add(lock, party);
-    party->since_us = lock->now_us;
-    party->hold.fence = party->hold.first_fence = fence;
-    party->hold.last = grant->req;
-    party->hold.by = LKC_BY_ACQUIRE;
-    party->hold.granted_for = 0;
-    lkc_hold_count(lock, party, grant->mode == LKC_READ, grant->mode == LKC_WRITE);
+    lkc_hold_add(lock, record);
+    record->since_us = lock->now_us;
+    record->hold.fence = record->hold.first_fence = fence;
+    record->hold.last = grant->req;
+    record->hold.by = LKC_BY_ACQUIRE;
+    record->hold.granted_for = 0;
+    lkc_hold_count(lock, record, grant->mode == LKC_READ, grant->mode == LKC_WRITE);
 }
 
-void lkc_grant_more(lkc_lock *lock, lkc_party *hold, const lkc_grant *grant) {
+void lkc_grant_more(lkc_lock *lock, lkc_record *hold, const lkc_grant *grant) {
     unsigned reads = hold->hold.reads, writes = hold->hold.writes;
     if (grant->mode == LKC_WRITE && writes == 0)
         hold->hold.fence = draw_fence(lock, grant->floor); /* SPEC 4.3, 8.2 */
@@ -73,7 +73,7 @@ void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
     lock->marked = true;
 }
 
-void lkc_mark_clear(lkc_lock *lock, const lkc_party *hold) {
+void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
     if (hold->hold.fence > lock->mark_fence)
         lock->marked = false;
 }

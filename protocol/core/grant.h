@@ -16,10 +16,10 @@ typedef struct {
 } lkc_grant;
 
 /* Makes a record with its deadline, in no tree, a hold with one count. */
-void lkc_grant_new(lkc_lock *, lkc_party *, const lkc_grant *);
+void lkc_grant_new(lkc_lock *, lkc_record *, const lkc_grant *);
 
 /* Adds one count to a hold. */
-void lkc_grant_more(lkc_lock *, lkc_party *hold, const lkc_grant *);
+void lkc_grant_more(lkc_lock *, lkc_record *hold, const lkc_grant *);
 
 /* SPEC 3.6, after direct grants and settlings. */
 void lkc_phase_update(lkc_lock *);
@@ -28,6 +28,6 @@ void lkc_phase_update(lkc_lock *);
 void lkc_mark_leave(lkc_lock *, uint64_t instant_us);
 
 /* A hold gave its last write (SPEC 6.3). */
-void lkc_mark_clear(lkc_lock *, const lkc_party *hold);
+void lkc_mark_clear(lkc_lock *, const lkc_record *hold);
 
 #endif

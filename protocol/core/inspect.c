@@ -3,7 +3,7 @@
  * out here, and so is what would go with them.
  */
 #include "order.h"
-#include "parties.h"
+#include "records.h"
 
 /* What 5.2 would leave. */
 typedef struct {
@@ -15,19 +15,19 @@ typedef struct {
 
 static size_t count_run_out(const lkc_tree *deadlines, uint64_t now_us) {
     size_t count = 0;
-    const lkc_party *party;
-    while ((party = lkc_party_by_deadline(lkc_tree_at(deadlines, count))) &&
-           party->deadline_us <= now_us)
+    const lkc_record *record;
+    while ((record = lkc_record_by_deadline(lkc_tree_at(deadlines, count))) &&
+           record->deadline_us <= now_us)
         count++;
     return count;
 }
 
 static void look_at_run_out_holds(const lkc_lock *lock, rest *left) {
-    const lkc_party *upgrade = lock->upgrade;
+    const lkc_record *upgrade = lock->upgrade;
     size_t of_upgrade = 0; /* holds of its owner that ran out */
     bool own = false;
     for (size_t i = 0; i < left->holds_out; i++) {
-        const lkc_party *hold = lkc_party_by_deadline(lkc_tree_at(&lock->holds, i));
+        const lkc_record *hold = lkc_record_by_deadline(lkc_tree_at(&lock->holds, i));
         left->marked = left->marked || hold->hold.writes > 0; /* SPEC 6.1 */
         if (upgrade && hold->owner == upgrade->owner) {
             of_upgrade++;
@@ -46,19 +46,19 @@ static rest look(const lkc_lock *lock, uint64_t now_us) {
     return left;
 }
 
-static uint64_t left_ms(const lkc_party *party, uint64_t now_us) {
-    return (party->deadline_us - now_us) / LKC_MS_US;
+static uint64_t left_ms(const lkc_record *record, uint64_t now_us) {
+    return (record->deadline_us - now_us) / LKC_MS_US;
 }
 
-static uint64_t age_ms(const lkc_party *party, uint64_t now_us) {
-    return now_us > party->since_us ? (now_us - party->since_us) / LKC_MS_US : 0;
+static uint64_t age_ms(const lkc_record *record, uint64_t now_us) {
+    return now_us > record->since_us ? (now_us - record->since_us) / LKC_MS_US : 0;
 }
 
-static lkc_text who(const lkc_party *party) {
-    return (lkc_text){party->who, party->who_length};
+static lkc_text who(const lkc_record *record) {
+    return (lkc_text){record->who, record->who_length};
 }
 
-static void send_hold(const lkc_party *hold, uint64_t now_us, lkc_hold_row_fn *each,
+static void send_hold(const lkc_record *hold, uint64_t now_us, lkc_hold_row_fn *each,
                       void *context) {
     char owner[LKC_HANDLE_LENGTH + 1];
     lkc_hold_row row = {.handle = hold->handle,
@@ -74,13 +74,13 @@ static void send_hold(const lkc_party *hold, uint64_t now_us, lkc_hold_row_fn *e
     each(&row, context);
 }
 
-static lkc_wait_kind wait_kind(const lkc_lock *lock, const lkc_party *waiter) {
+static lkc_wait_kind wait_kind(const lkc_lock *lock, const lkc_record *waiter) {
     if (waiter == lock->upgrade)
         return LKC_WAITS_UPGRADE;
     return waiter->wait.mode == LKC_READ ? LKC_WAITS_READ : LKC_WAITS_WRITE;
 }
 
-static void send_waiter(const lkc_lock *lock, const lkc_party *waiter, uint64_t now_us,
+static void send_waiter(const lkc_lock *lock, const lkc_record *waiter, uint64_t now_us,
                         lkc_waiter_row_fn *each, void *context) {
     char owner[LKC_HANDLE_LENGTH + 1];
     lkc_waiter_row row = {.handle = waiter->handle,
@@ -112,7 +112,7 @@ void lkc_lock_inspect(const lkc_lock *lock, uint64_t now_us, size_t limit, lkc_i
     *info = summarize(lock, &left);
     for (size_t i = 0; i < limit && i < info->holders; i++) {
         lkc_node *node = lkc_tree_at(&lock->holds, left.holds_out + i);
-        send_hold(lkc_party_by_deadline(node), now_us, each_hold, context);
+        send_hold(lkc_record_by_deadline(node), now_us, each_hold, context);
     }
     lkc_order_walk walk = {.now_us = now_us, .hide_upgrade = left.hide_upgrade};
     for (size_t i = 0; i < limit && i < info->waiters; i++)

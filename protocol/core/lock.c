@@ -1,20 +1,20 @@
 /* The birth and death of a lock, its memory, and when it goes by itself. */
 #include "memory.h"
-#include "parties.h"
+#include "records.h"
 
 lkc_lock *lkc_lock_new(const lkc_allocator *allocator) {
     lkc_lock *lock = allocator->allocate(sizeof *lock, allocator->context);
     if (!lock)
         return NULL;
     *lock = (lkc_lock){.allocator = *allocator, .memory = sizeof *lock};
-    lkc_parties_init(lock);
+    lkc_records_init(lock);
     return lock;
 }
 
 void lkc_lock_free(lkc_lock *lock) {
     if (!lock)
         return;
-    lkc_parties_free(lock);
+    lkc_records_free(lock);
     assert(lock->memory == sizeof *lock);
     lock->allocator.release(lock, lock->allocator.context);
 }
@@ -37,8 +37,8 @@ size_t lkc_lock_memory(const lkc_lock *lock) {
 
 uint64_t lkc_lock_expires_ms(const lkc_lock *lock) {
     uint64_t until_us = 0;
-    const lkc_party *hold = lkc_party_by_deadline(lkc_tree_tail(&lock->holds));
-    const lkc_party *waiter = lkc_party_by_deadline(lkc_tree_tail(&lock->waiters));
+    const lkc_record *hold = lkc_record_by_deadline(lkc_tree_tail(&lock->holds));
+    const lkc_record *waiter = lkc_record_by_deadline(lkc_tree_tail(&lock->waiters));
     if (hold)
         until_us = hold->deadline_us;
     if (waiter)

@@ -15,8 +15,8 @@ static const size_t writers_before_readers[4][2] = {
 };
 
 /* Of the next reader and the next writer, after so many writers; either may be NULL. */
-static lkc_party *nearer(const lkc_lock *lock, lkc_party *reader, lkc_party *writer,
-                         size_t writers_shown) {
+static lkc_record *nearer(const lkc_lock *lock, lkc_record *reader, lkc_record *writer,
+                          size_t writers_shown) {
     if (!reader || !writer)
         return reader ? reader : writer;
     size_t before = writers_before_readers[lock->policy][lock->phase];
@@ -25,16 +25,16 @@ static lkc_party *nearer(const lkc_lock *lock, lkc_party *reader, lkc_party *wri
     return writers_shown < before ? writer : reader;
 }
 
-lkc_party *lkc_order_first(const lkc_lock *lock) {
+lkc_record *lkc_order_first(const lkc_lock *lock) {
     if (!lock->waiters.root)
         return NULL;
     if (lock->upgrade)
         return lock->upgrade; /* SPEC 4.2 */
-    return nearer(lock, lkc_party_by_ticket(lkc_tree_head(&lock->readers)),
-                  lkc_party_by_ticket(lkc_tree_head(&lock->writers)), 0);
+    return nearer(lock, lkc_record_by_ticket(lkc_tree_head(&lock->readers)),
+                  lkc_record_by_ticket(lkc_tree_head(&lock->writers)), 0);
 }
 
-size_t lkc_order_place(const lkc_lock *lock, const lkc_party *waiter) {
+size_t lkc_order_place(const lkc_lock *lock, const lkc_record *waiter) {
     if (waiter == lock->upgrade)
         return 1;
     bool reads = waiter->wait.mode == LKC_READ;
@@ -53,23 +53,23 @@ size_t lkc_order_place(const lkc_lock *lock, const lkc_party *waiter) {
 }
 
 /* The first one from `index` on that has not run out. */
-static lkc_party *left_in(const lkc_tree *queue, size_t *index, uint64_t now_us) {
-    lkc_party *party;
-    while ((party = lkc_party_by_ticket(lkc_tree_at(queue, *index))) &&
-           party->deadline_us <= now_us)
+static lkc_record *left_in(const lkc_tree *queue, size_t *index, uint64_t now_us) {
+    lkc_record *record;
+    while ((record = lkc_record_by_ticket(lkc_tree_at(queue, *index))) &&
+           record->deadline_us <= now_us)
         ++*index;
-    return party;
+    return record;
 }
 
-lkc_party *lkc_order_next(const lkc_lock *lock, lkc_order_walk *walk) {
+lkc_record *lkc_order_next(const lkc_lock *lock, lkc_order_walk *walk) {
     if (!walk->past_upgrade) {
         walk->past_upgrade = true;
         if (lock->upgrade && !walk->hide_upgrade && lock->upgrade->deadline_us > walk->now_us)
             return lock->upgrade;
     }
-    lkc_party *reader = left_in(&lock->readers, &walk->reader, walk->now_us);
-    lkc_party *writer = left_in(&lock->writers, &walk->writer, walk->now_us);
-    lkc_party *next = nearer(lock, reader, writer, walk->writers_shown);
+    lkc_record *reader = left_in(&lock->readers, &walk->reader, walk->now_us);
+    lkc_record *writer = left_in(&lock->writers, &walk->writer, walk->now_us);
+    lkc_record *next = nearer(lock, reader, writer, walk->writers_shown);
     if (next && next == reader) {
         walk->reader++;
     } else if (next) {

@@ -4,8 +4,8 @@
 
 #include "state.h"
 
-lkc_party *lkc_order_first(const lkc_lock *); /* NULL: nobody waits */
-size_t lkc_order_place(const lkc_lock *, const lkc_party *waiter);
+lkc_record *lkc_order_first(const lkc_lock *); /* NULL: nobody waits */
+size_t lkc_order_place(const lkc_lock *, const lkc_record *waiter);
 
 /* A walk of the waiters in order, without those that have run out. The caller sets the first two.
  */
@@ -17,6 +17,6 @@ typedef struct {
     size_t writers_shown;
 } lkc_order_walk;
 
-lkc_party *lkc_order_next(const lkc_lock *, lkc_order_walk *); /* NULL: that was all */
+lkc_record *lkc_order_next(const lkc_lock *, lkc_order_walk *); /* NULL: that was all */
 
 #endif

@@ -7,7 +7,7 @@
 /* SPEC 9.4, 9.5, and a hold without such a count; in this order. False: the request may go on. */
 static bool refuse(const lkc_pair *mine, uint64_t req, uint64_t fence, lkc_mode mode,
                    lkc_reply *reply) {
-    const lkc_party *hold = mine->hold;
+    const lkc_record *hold = mine->hold;
     if (lkc_request_is_stale(mine, req)) {
         *reply = lkc_reply_of(LKC_STALE);
         return true;
@@ -20,7 +20,7 @@ static bool refuse(const lkc_pair *mine, uint64_t req, uint64_t fence, lkc_mode 
     return false;
 }
 
-static void count(lkc_lock *lock, lkc_party *hold, unsigned reads, unsigned writes, uint64_t req,
+static void count(lkc_lock *lock, lkc_record *hold, unsigned reads, unsigned writes, uint64_t req,
                   lkc_by by) {
     bool wrote = hold->hold.writes > 0;
     lkc_hold_count(lock, hold, reads, writes);
@@ -34,9 +34,9 @@ static lkc_reply released(unsigned reads, unsigned writes) {
     return (lkc_reply){.answer = LKC_RELEASED, .reads = reads, .writes = writes};
 }
 
-static void end_hold(lkc_lock *lock, lkc_party *hold) {
+static void end_hold(lkc_lock *lock, lkc_record *hold) {
     lkc_hold_remove(lock, hold);
-    lkc_party_free(lock, hold);
+    lkc_record_free(lock, hold);
     if (lock->upgrade && lock->upgrade->owner->count == 0)
         lkc_upgrade_demote(lock); /* SPEC 4.5 */
 }
@@ -44,7 +44,7 @@ static void end_hold(lkc_lock *lock, lkc_party *hold) {
 static lkc_reply release(lkc_lock *lock, const lkc_release_args *args) {
     lkc_reply reply;
     lkc_pair mine = lkc_pair_find(lock, &args->handle);
-    lkc_party *hold = mine.hold;
+    lkc_record *hold = mine.hold;
     if (lkc_request_repeats(&mine, args->req, LKC_BY_RELEASE))
         return released(hold->hold.reads, hold->hold.writes); /* SPEC 9.3 */
     if (refuse(&mine, args->req, args->fence, args->mode, &reply))
@@ -67,7 +67,7 @@ lkc_outcome lkc_lock_release(lkc_lock *lock, uint64_t now_us, const lkc_release_
 
 static lkc_outcome convert(lkc_lock *lock, const lkc_convert_args *args, lkc_reply *reply) {
     lkc_pair mine = lkc_pair_find(lock, &args->handle);
-    lkc_party *hold = mine.hold;
+    lkc_record *hold = mine.hold;
     if (!lkc_request_repeats(&mine, args->req, LKC_BY_CONVERT)) { /* SPEC 9.3 */
         if (refuse(&mine, args->req, args->fence, LKC_WRITE, reply))
             return LKC_DONE;

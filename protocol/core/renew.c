@@ -4,13 +4,13 @@
 #include "settle.h"
 
 /* SPEC 5.1, 5.3. */
-static void extend_hold(lkc_lock *lock, lkc_party *hold, uint64_t lease_us) {
-    lkc_party_extend(lock, hold, lock->now_us + lease_us);
+static void extend_hold(lkc_lock *lock, lkc_record *hold, uint64_t lease_us) {
+    lkc_record_extend(lock, hold, lock->now_us + lease_us);
     hold->provisional = false;
 }
 
 /* `told`: the waiter whose place the answer tells, or NULL. */
-static lkc_reply renew(lkc_lock *lock, const lkc_renew_args *args, const lkc_party **told) {
+static lkc_reply renew(lkc_lock *lock, const lkc_renew_args *args, const lkc_record **told) {
     lkc_pair mine = lkc_pair_find(lock, &args->handle);
     uint64_t lease_us = args->lease_ms * LKC_MS_US;
     *told = NULL;
@@ -22,7 +22,7 @@ static lkc_reply renew(lkc_lock *lock, const lkc_renew_args *args, const lkc_par
     }
     if (mine.waiter && mine.waiter->wait.req == args->req) {
         uint64_t until_us = lock->now_us + lkc_min(lease_us, LKC_LIVENESS_US);
-        lkc_party_extend(lock, mine.waiter, until_us); /* SPEC 5.4 */
+        lkc_record_extend(lock, mine.waiter, until_us); /* SPEC 5.4 */
         *told = mine.waiter;
         return lkc_reply_queued(lock, mine.waiter);
     }
@@ -35,7 +35,7 @@ static lkc_reply renew(lkc_lock *lock, const lkc_renew_args *args, const lkc_par
 
 lkc_outcome lkc_lock_renew(lkc_lock *lock, uint64_t now_us, const lkc_renew_args *args,
                            lkc_reply *reply) {
-    const lkc_party *told;
+    const lkc_record *told;
     lkc_operation_begin(lock, now_us);
     *reply = renew(lock, args, &told);
     lkc_operation_end(lock, told);

@@ -2,14 +2,14 @@
 #include "replies.h"
 #include "order.h"
 
-uint64_t lkc_left_ms(const lkc_lock *lock, const lkc_party *party) {
-    return (party->deadline_us - lock->now_us) / LKC_MS_US;
+uint64_t lkc_left_ms(const lkc_lock *lock, const lkc_record *record) {
+    return (record->deadline_us - lock->now_us) / LKC_MS_US;
 }
 
 uint64_t lkc_next_ms(const lkc_lock *lock) {
     uint64_t earliest_us = UINT64_MAX;
-    const lkc_party *hold = lkc_party_by_deadline(lkc_tree_head(&lock->holds));
-    const lkc_party *waiter = lkc_party_by_deadline(lkc_tree_head(&lock->waiters));
+    const lkc_record *hold = lkc_record_by_deadline(lkc_tree_head(&lock->holds));
+    const lkc_record *waiter = lkc_record_by_deadline(lkc_tree_head(&lock->waiters));
     if (hold)
         earliest_us = hold->deadline_us;
     if (waiter)
@@ -27,14 +27,14 @@ lkc_reply lkc_reply_of(lkc_answer answer) {
     return (lkc_reply){.answer = answer};
 }
 
-lkc_reply lkc_reply_granted(const lkc_lock *lock, const lkc_party *hold) {
+lkc_reply lkc_reply_granted(const lkc_lock *lock, const lkc_record *hold) {
     return (lkc_reply){.answer = LKC_GRANTED,
                        .fence = hold->hold.fence,
                        .ms = lkc_left_ms(lock, hold),
                        .flags = lkc_flags(lock)};
 }
 
-lkc_reply lkc_reply_queued(const lkc_lock *lock, const lkc_party *waiter) {
+lkc_reply lkc_reply_queued(const lkc_lock *lock, const lkc_record *waiter) {
     return (lkc_reply){
         .answer = LKC_QUEUED, .place = lkc_order_place(lock, waiter), .ms = lkc_next_ms(lock)};
 }

@@ -4,12 +4,12 @@
 
 #include "state.h"
 
-uint64_t lkc_left_ms(const lkc_lock *, const lkc_party *); /* to its deadline, rounded down */
-uint64_t lkc_next_ms(const lkc_lock *);                    /* SPEC 5.5, rounded up */
-unsigned lkc_flags(const lkc_lock *);                      /* SPEC 10.3 */
+uint64_t lkc_left_ms(const lkc_lock *, const lkc_record *); /* to its deadline, rounded down */
+uint64_t lkc_next_ms(const lkc_lock *);                     /* SPEC 5.5, rounded up */
+unsigned lkc_flags(const lkc_lock *);                       /* SPEC 10.3 */
 
 lkc_reply lkc_reply_of(lkc_answer);
-lkc_reply lkc_reply_granted(const lkc_lock *, const lkc_party *hold);
-lkc_reply lkc_reply_queued(const lkc_lock *, const lkc_party *waiter);
+lkc_reply lkc_reply_granted(const lkc_lock *, const lkc_record *hold);
+lkc_reply lkc_reply_queued(const lkc_lock *, const lkc_record *waiter);
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef LKC_REQUESTS_H
 #define LKC_REQUESTS_H
 
-#include "parties.h"
+#include "records.h"
 
 /* SPEC 8.3, 9.5. `hold` may be NULL; no hold answers to fence 0. */
-static inline bool lkc_request_means(const lkc_party *hold, uint64_t fence) {
+static inline bool lkc_request_means(const lkc_record *hold, uint64_t fence) {
     return hold && hold->hold.first_fence <= fence && fence <= hold->hold.fence;
 }
 

@@ -3,19 +3,19 @@
 #include "events.h"
 #include "grant.h"
 #include "order.h"
-#include "parties.h"
+#include "records.h"
 
 /* Settling. */
 
-static void grant_waiter(lkc_lock *lock, lkc_party *waiter) {
+static void grant_waiter(lkc_lock *lock, lkc_record *waiter) {
     lkc_grant grant = {.mode = waiter->wait.mode, .req = waiter->wait.req};
     uint64_t lease_us = waiter->wait.lease_ms * LKC_MS_US;
-    lkc_party *hold = lkc_pair_find(lock, &waiter->handle).hold;
+    lkc_record *hold = lkc_pair_find(lock, &waiter->handle).hold;
     bool anew = !hold;
     lkc_waiter_remove(lock, waiter);
     if (hold) {
         lkc_grant_more(lock, hold, &grant); /* SPEC 4.3 */
-        lkc_party_free(lock, waiter);
+        lkc_record_free(lock, waiter);
     } else {
         hold = waiter;
         hold->provisional = true; /* SPEC 5.3 */
@@ -28,7 +28,7 @@ static void grant_waiter(lkc_lock *lock, lkc_party *waiter) {
 }
 
 static bool grant_first(lkc_lock *lock) {
-    lkc_party *first = lkc_order_first(lock);
+    lkc_record *first = lkc_order_first(lock);
     if (!first || !lkc_is_compatible(lock, first->owner, first->group, first->wait.mode))
         return false;
     if (first->wait.mode == LKC_WRITE)
@@ -64,7 +64,7 @@ void lkc_settle(lkc_lock *lock) {
 
 /* Dropping. */
 
-void lkc_hold_lose(lkc_lock *lock, lkc_loss *loss, lkc_party *hold, uint64_t instant_us,
+void lkc_hold_lose(lkc_lock *lock, lkc_loss *loss, lkc_record *hold, uint64_t instant_us,
                    bool told) {
     if (hold->hold.writes > 0)
         lkc_mark_leave(lock, instant_us);
@@ -72,20 +72,20 @@ void lkc_hold_lose(lkc_lock *lock, lkc_loss *loss, lkc_party *hold, uint64_t ins
         loss->upgrade_too = true;
     lkc_hold_remove(lock, hold);
     hold->tells_lost = told;
-    lkc_party_free(lock, hold);
+    lkc_record_free(lock, hold);
 }
 
 void lkc_loss_end(lkc_lock *lock, const lkc_loss *loss) {
-    lkc_party *upgrade = lock->upgrade;
+    lkc_record *upgrade = lock->upgrade;
     if (!upgrade || (!loss->upgrade_too && upgrade->owner->count > 0))
         return;
     lkc_waiter_remove(lock, upgrade);
-    lkc_party_free(lock, upgrade);
+    lkc_record_free(lock, upgrade);
 }
 
-static lkc_party *run_out(const lkc_lock *lock, const lkc_tree *deadlines) {
-    lkc_party *party = lkc_party_by_deadline(lkc_tree_head(deadlines));
-    return party && party->deadline_us <= lock->now_us ? party : NULL;
+static lkc_record *run_out(const lkc_lock *lock, const lkc_tree *deadlines) {
+    lkc_record *record = lkc_record_by_deadline(lkc_tree_head(deadlines));
+    return record && record->deadline_us <= lock->now_us ? record : NULL;
 }
 
 /* SPEC 7.3: is the instant past at which everything goes? The mark does not go otherwise. */
@@ -95,18 +95,18 @@ static bool has_expired(const lkc_lock *lock) {
 
 /* SPEC 5.2. */
 static void drop_run_out(lkc_lock *lock) {
-    lkc_party *party;
+    lkc_record *record;
     lkc_loss loss = {false};
     uint64_t latest_us = 0;
     bool expired = (lock->marked || run_out(lock, &lock->holds)) && has_expired(lock);
-    while ((party = run_out(lock, &lock->holds))) {
-        latest_us = lkc_max(latest_us, party->deadline_us);
-        lkc_hold_lose(lock, &loss, party, party->deadline_us, false);
+    while ((record = run_out(lock, &lock->holds))) {
+        latest_us = lkc_max(latest_us, record->deadline_us);
+        lkc_hold_lose(lock, &loss, record, record->deadline_us, false);
     }
-    while ((party = run_out(lock, &lock->waiters))) {
-        latest_us = lkc_max(latest_us, party->deadline_us);
-        lkc_waiter_remove(lock, party);
-        lkc_party_free(lock, party);
+    while ((record = run_out(lock, &lock->waiters))) {
+        latest_us = lkc_max(latest_us, record->deadline_us);
+        lkc_waiter_remove(lock, record);
+        lkc_record_free(lock, record);
     }
     lkc_loss_end(lock, &loss);
     if (expired)
@@ -118,7 +118,7 @@ static void drop_run_out(lkc_lock *lock) {
 /* The frame. */
 
 static void remember_first(lkc_lock *lock) {
-    const lkc_party *first = lkc_order_first(lock);
+    const lkc_record *first = lkc_order_first(lock);
     lock->had_first = first;
     if (first) {
         lock->first_handle = first->handle;
@@ -126,7 +126,7 @@ static void remember_first(lkc_lock *lock) {
     }
 }
 
-static bool is_as_remembered(const lkc_lock *lock, const lkc_party *first) {
+static bool is_as_remembered(const lkc_lock *lock, const lkc_record *first) {
     return lock->had_first && first->wait.req == lock->first_req &&
            lkc_handle_is(&first->handle, &lock->first_handle);
 }
@@ -140,13 +140,13 @@ void lkc_operation_begin(lkc_lock *lock, uint64_t now_us) {
     lkc_settle(lock);
 }
 
-void lkc_operation_end(lkc_lock *lock, const lkc_party *told) {
+void lkc_operation_end(lkc_lock *lock, const lkc_record *told) {
     lkc_settle(lock);
     if (lock->marked && has_expired(lock)) {
         lock->marked = false;
         end_life(lock);
     }
-    const lkc_party *first = lkc_order_first(lock);
+    const lkc_record *first = lkc_order_first(lock);
     if (first && first != told && (lock->granted_provisionally || !is_as_remembered(lock, first)))
         lock->watch = first; /* SPEC 5.5 */
 }

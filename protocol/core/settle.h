@@ -9,7 +9,7 @@
  * waiter whose place the operation's own answer tells, or NULL (SPEC 5.5).
  */
 void lkc_operation_begin(lkc_lock *, uint64_t now_us);
-void lkc_operation_end(lkc_lock *, const lkc_party *told);
+void lkc_operation_end(lkc_lock *, const lkc_record *told);
 
 /* SPEC 3.7, and the end of the life if nobody is left. For work that goes on after holds went. */
 void lkc_settle(lkc_lock *);
@@ -20,7 +20,7 @@ typedef struct {
 } lkc_loss;
 
 /* The record is gone after it, or lives on for its event if it is `told`. */
-void lkc_hold_lose(lkc_lock *, lkc_loss *, lkc_party *hold, uint64_t instant_us, bool told);
+void lkc_hold_lose(lkc_lock *, lkc_loss *, lkc_record *hold, uint64_t instant_us, bool told);
 void lkc_loss_end(lkc_lock *, const lkc_loss *);
 
 #endif

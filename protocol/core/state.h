@@ -1,7 +1,7 @@
 /*
  * What a lock consists of. Only the files of this folder include it; README.md explains it.
  *
- * The lock owns every record and every name. Records are changed through parties.h, which keeps the
+ * The lock owns every record and every name. Records are changed through records.h, which keeps the
  * trees and counts in step with them.
  */
 #ifndef LKC_STATE_H
@@ -23,20 +23,20 @@ typedef enum { LKC_PHASE_READ, LKC_PHASE_WRITE } lkc_phase;
 /* What the last request was that changed a hold (SPEC 9.1). */
 typedef enum { LKC_BY_ACQUIRE, LKC_BY_RELEASE, LKC_BY_CONVERT, LKC_BY_CANCEL } lkc_by;
 
-typedef struct lkc_party lkc_party;
+typedef struct lkc_record lkc_record;
 
 /* A record: one hold (SPEC 1.4) or one waiter (1.5). A waiter that is granted becomes the hold. */
-struct lkc_party {
+struct lkc_record {
     union {
-        lkc_node by_handle;   /* in the lock's `handles`, see there */
-        lkc_party *next_gone; /* of one that only lives on for its events */
+        lkc_node by_handle;    /* in the lock's `handles`, see there */
+        lkc_record *next_gone; /* of one that only lives on for its events */
     };
     lkc_node by_deadline; /* in `holds` or `waiters` */
     lkc_handle handle;
     uint64_t deadline_us;
     uint64_t since_us; /* when it was granted, or asked */
     lkc_name *owner, *group;
-    lkc_party *next_granted;
+    lkc_record *next_granted;
     uint64_t granted_ms; /* of its event: what was left when it was granted */
     union {
         struct {
@@ -54,7 +54,7 @@ struct lkc_party {
             uint8_t mode; /* lkc_mode */
         } wait;
     };
-    bool holds; /* which of the two it is */
+    bool is_hold; /* otherwise it is a waiter */
     bool provisional;
     bool tells_granted, tells_lost; /* its events of the last operation */
     bool granted_anew;              /* the granted event is of a new hold, not of an upgrade */
@@ -63,7 +63,7 @@ struct lkc_party {
     char who[];
 };
 
-static_assert(sizeof(void *) != 8 || sizeof(lkc_party) == 176,
+static_assert(sizeof(void *) != 8 || sizeof(lkc_record) == 176,
               "256 bytes for each holder and waiter, see README.md");
 
 struct lkc_lock {
@@ -77,7 +77,7 @@ struct lkc_lock {
     lkc_tree handles;
     lkc_tree holds, waiters;   /* by deadline, then handle */
     lkc_tree readers, writers; /* waiters by ticket, the upgrade not among them */
-    lkc_party *upgrade;
+    lkc_record *upgrade;
 
     /* Invariant 8. The holds of an owner and the read holds of a group are counted in its name. */
     lkc_names owners, groups;
@@ -101,12 +101,12 @@ struct lkc_lock {
     lkc_handle first_handle;
     uint64_t first_req;
     bool granted_provisionally;
-    lkc_party *granted_head, *granted_tail; /* in the order of granting */
-    lkc_party *granted_before_lost;         /* the last that was granted before any was lost */
-    lkc_party *gone_head, *gone_tail;       /* in the order of going */
-    const lkc_party *watch;
+    lkc_record *granted_head, *granted_tail; /* in the order of granting */
+    lkc_record *granted_before_lost;         /* the last that was granted before any was lost */
+    lkc_record *gone_head, *gone_tail;       /* in the order of going */
+    const lkc_record *watch;
 
-    lkc_party *spare; /* one record kept for the next acquire */
+    lkc_record *spare; /* one record kept for the next acquire */
 };
 
 /* Nobody holds or waits. */
@@ -122,12 +122,12 @@ static inline uint64_t lkc_min(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static inline lkc_party *lkc_party_by_deadline(lkc_node *node) {
-    return node ? LKC_NODE_OWNER(node, lkc_party, by_deadline) : NULL;
+static inline lkc_record *lkc_record_by_deadline(lkc_node *node) {
+    return node ? LKC_NODE_OWNER(node, lkc_record, by_deadline) : NULL;
 }
 
-static inline lkc_party *lkc_party_by_ticket(lkc_node *node) {
-    return node ? LKC_NODE_OWNER(node, lkc_party, wait.by_ticket) : NULL;
+static inline lkc_record *lkc_record_by_ticket(lkc_node *node) {
+    return node ? LKC_NODE_OWNER(node, lkc_record, wait.by_ticket) : NULL;
 }
 
 #endif
