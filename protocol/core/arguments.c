@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NUMBER_MOST (UINT64_C(1) << 53)
 #define DAY_US UINT64_C(86400000000)

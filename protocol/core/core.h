@@ -22,11 +22,19 @@ typedef struct {
     size_t length;
 } lkc_text;
 
-/* SPEC 1.2. The order of handles is that of their text: client, then number. */
+/* SPEC 1.2. Handles are ordered as their texts are: by client, then by number. */
 typedef struct {
     unsigned char client[16];
     uint64_t number; /* below 2^48 */
 } lkc_handle;
+
+enum { LKC_HANDLE_LENGTH = 45, LKC_CLIENT_LENGTH = 32 };
+
+/* False, with `out` untouched, when the text is not that of a handle. */
+bool lkc_handle_parse(lkc_text, lkc_handle *out);
+
+/* Writes the text and a NUL. */
+void lkc_handle_print(const lkc_handle *, char out[LKC_HANDLE_LENGTH + 1]);
 
 typedef enum { LKC_READ, LKC_WRITE } lkc_mode;
 typedef enum { LKC_FAIR, LKC_PHASE_FAIR, LKC_PREFER_WRITER, LKC_PREFER_READER } lkc_policy;

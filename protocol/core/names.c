@@ -1,10 +1,58 @@
-/* See names.h. */
+/* The texts of handles, and the interned names of names.h. */
 #include "names.h"
 #include "memory.h"
 
 #include <assert.h>
 
-/* Every name has room for a handle, so that a spare one usually fits the next. */
+/* Handles: <client>-<number>, in lower-case hexadecimal digits (SPEC 1.2). */
+
+enum { NUMBER_LENGTH = LKC_HANDLE_LENGTH - LKC_CLIENT_LENGTH - 1 };
+
+static const char digits[] = "0123456789abcdef";
+
+/* -1: not a digit. */
+static int digit_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+bool lkc_handle_parse(lkc_text text, lkc_handle *out) {
+    if (text.length != LKC_HANDLE_LENGTH || text.bytes[LKC_CLIENT_LENGTH] != '-')
+        return false;
+    lkc_handle handle = {.number = 0};
+    for (size_t i = 0; i < LKC_CLIENT_LENGTH; i += 2) {
+        int high = digit_value(text.bytes[i]), low = digit_value(text.bytes[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        handle.client[i / 2] = (unsigned char)(high * 16 + low);
+    }
+    for (size_t i = LKC_CLIENT_LENGTH + 1; i < LKC_HANDLE_LENGTH; i++) {
+        int value = digit_value(text.bytes[i]);
+        if (value < 0)
+            return false;
+        handle.number = handle.number * 16 + (unsigned)value;
+    }
+    *out = handle;
+    return true;
+}
+
+void lkc_handle_print(const lkc_handle *handle, char out[LKC_HANDLE_LENGTH + 1]) {
+    for (size_t i = 0; i < sizeof handle->client; i++) {
+        *out++ = digits[handle->client[i] / 16];
+        *out++ = digits[handle->client[i] % 16];
+    }
+    *out++ = '-';
+    for (int i = NUMBER_LENGTH - 1; i >= 0; i--)
+        *out++ = digits[handle->number >> (4 * i) & 15];
+    *out = '\0';
+}
+
+/* Names. */
+
+/* Every name has room for a handle, so the spare name usually fits the next owner. */
 enum { ROOM_LEAST = LKC_HANDLE_PACKED };
 
 static int compare(const void *key, const lkc_node *node) {
@@ -118,7 +166,7 @@ void lkc_names_give(lkc_lock *lock, lkc_names *names, lkc_name *name) {
     lkc_tree_erase(&names->tree, &key, &name->node);
     if (names->spare && names->spare->room >= name->room) {
         give_memory(lock, name);
-    } else { /* The roomier one is kept, as with records. */
+    } else { /* The one with more room is kept, as with records. */
         give_memory(lock, names->spare);
         names->spare = name;
     }

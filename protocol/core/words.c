@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static lkc_text text_of(const char *word) {
     return (lkc_text){word, strlen(word)};

@@ -7,7 +7,6 @@
 #define LKC_WORDS_H
 
 #include "core.h"
-#include "handle.h"
 
 typedef enum {
     LKC_OP_ACQUIRE,
