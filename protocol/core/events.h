@@ -3,7 +3,7 @@
 #ifndef LKC_EVENTS_H
 #define LKC_EVENTS_H
 
-#include "state.h"
+#include "lock.h"
 
 /* Forgets the events of the last operation, and the records that lived on for them. */
 void lkc_events_clear(lkc_lock *);

@@ -65,15 +65,3 @@ void lkc_phase_update(lkc_lock *lock) {
     else if (lock->holding_owners > 0)
         lock->phase = LKC_PHASE_READ;
 }
-
-void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
-    /* Fences only rise, so this is the greatest of several marks too. */
-    lock->mark_fence = lock->fence;
-    lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
-    lock->marked = true;
-}
-
-void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
-    if (hold->hold.fence > lock->mark_fence)
-        lock->marked = false;
-}

@@ -2,7 +2,7 @@
 #ifndef LKC_GRANT_H
 #define LKC_GRANT_H
 
-#include "state.h"
+#include "lock.h"
 
 /* SPEC 2.3. */
 bool lkc_is_compatible(const lkc_lock *, const lkc_name *owner, const lkc_name *group, lkc_mode);
@@ -23,11 +23,5 @@ void lkc_grant_more(lkc_lock *, lkc_record *hold, const lkc_grant *);
 
 /* SPEC 3.6, after direct grants and settlings. */
 void lkc_phase_update(lkc_lock *);
-
-/* A hold with writes went without being released, at that instant (SPEC 6.1). */
-void lkc_mark_leave(lkc_lock *, uint64_t instant_us);
-
-/* A hold gave its last write (SPEC 6.3). */
-void lkc_mark_clear(lkc_lock *, const lkc_record *hold);
 
 #endif

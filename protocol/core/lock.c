@@ -1,5 +1,7 @@
-/* The birth and death of a lock, its memory, and when it goes by itself. */
-#include "memory.h"
+/*
+ * The lock as a whole: its creation and its memory, its lives, the mark that outlives them, and the
+ * instant at which everything is forgotten (SPEC 1.7, 6, 7).
+ */
 #include "records.h"
 
 lkc_lock *lkc_lock_new(const lkc_allocator *allocator) {
@@ -48,4 +50,31 @@ uint64_t lkc_lock_expires_ms(const lkc_lock *lock) {
     if (lock->marked)
         until_us = lkc_max(until_us, lock->mark_until_us);
     return (until_us + LKC_MS_US - 1) / LKC_MS_US;
+}
+
+bool lkc_lock_has_expired(const lkc_lock *lock) {
+    return lkc_lock_expires_ms(lock) * LKC_MS_US <= lock->now_us;
+}
+
+void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
+    /* Fences only rise, so this is the greatest of several marks too. */
+    lock->mark_fence = lock->fence;
+    lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
+    lock->marked = true;
+}
+
+void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
+    if (hold->hold.fence > lock->mark_fence)
+        lock->marked = false;
+}
+
+void lkc_life_end(lkc_lock *lock) {
+    lock->policy = LKC_FAIR;
+    lock->phase = LKC_PHASE_READ;
+    lock->ticket = lock->floor = 0;
+    if (lock->reading)
+        lkc_names_give(lock, &lock->groups, lock->reading);
+    lock->reading = NULL;
+    if (!lock->marked)
+        lock->fence = lock->mark_fence = lock->mark_until_us = 0;
 }

@@ -1,6 +1,6 @@
 /* The texts of handles, and the interned names of names.h. */
 #include "names.h"
-#include "memory.h"
+#include "lock.h"
 
 #include <assert.h>
 

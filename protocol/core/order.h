@@ -2,7 +2,7 @@
 #ifndef LKC_ORDER_H
 #define LKC_ORDER_H
 
-#include "state.h"
+#include "lock.h"
 
 lkc_record *lkc_order_first(const lkc_lock *); /* NULL: nobody waits */
 size_t lkc_order_place(const lkc_lock *, const lkc_record *waiter);

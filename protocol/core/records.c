@@ -1,6 +1,5 @@
 /* See records.h. */
 #include "records.h"
-#include "memory.h"
 
 /* Every record has room for a usual `who`, so that a spare one usually fits the next. */
 enum { ROOM_LEAST = 16 };

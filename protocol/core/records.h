@@ -5,7 +5,7 @@
 #ifndef LKC_RECORDS_H
 #define LKC_RECORDS_H
 
-#include "state.h"
+#include "lock.h"
 
 void lkc_records_init(lkc_lock *);
 void lkc_records_free(lkc_lock *); /* all of them */

@@ -2,7 +2,7 @@
 #ifndef LKC_REPLIES_H
 #define LKC_REPLIES_H
 
-#include "state.h"
+#include "lock.h"
 
 uint64_t lkc_left_ms(const lkc_lock *, const lkc_record *); /* to its deadline, rounded down */
 uint64_t lkc_next_ms(const lkc_lock *);                     /* SPEC 5.5, rounded up */

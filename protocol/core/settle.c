@@ -37,18 +37,6 @@ static bool grant_first(lkc_lock *lock) {
     return true;
 }
 
-/* SPEC 1.7, 7.1, 7.2. */
-static void end_life(lkc_lock *lock) {
-    lock->policy = LKC_FAIR;
-    lock->phase = LKC_PHASE_READ;
-    lock->ticket = lock->floor = 0;
-    if (lock->reading)
-        lkc_names_give(lock, &lock->groups, lock->reading);
-    lock->reading = NULL;
-    if (!lock->marked)
-        lock->fence = lock->mark_fence = lock->mark_until_us = 0;
-}
-
 void lkc_settle(lkc_lock *lock) {
     lkc_phase phase;
     do {
@@ -59,7 +47,7 @@ void lkc_settle(lkc_lock *lock) {
         lkc_phase_update(lock);
     } while (lock->phase != phase);
     if (lkc_lock_is_empty(lock))
-        end_life(lock);
+        lkc_life_end(lock);
 }
 
 /* Dropping. */
@@ -88,17 +76,12 @@ static lkc_record *run_out(const lkc_lock *lock, const lkc_tree *deadlines) {
     return record && record->deadline_us <= lock->now_us ? record : NULL;
 }
 
-/* SPEC 7.3: is the instant past at which everything goes? The mark does not go otherwise. */
-static bool has_expired(const lkc_lock *lock) {
-    return lkc_lock_expires_ms(lock) * LKC_MS_US <= lock->now_us;
-}
-
 /* SPEC 5.2. */
 static void drop_run_out(lkc_lock *lock) {
     lkc_record *record;
     lkc_loss loss = {false};
     uint64_t latest_us = 0;
-    bool expired = (lock->marked || run_out(lock, &lock->holds)) && has_expired(lock);
+    bool expired = (lock->marked || run_out(lock, &lock->holds)) && lkc_lock_has_expired(lock);
     while ((record = run_out(lock, &lock->holds))) {
         latest_us = lkc_max(latest_us, record->deadline_us);
         lkc_hold_lose(lock, &loss, record, record->deadline_us, false);
@@ -142,9 +125,9 @@ void lkc_operation_begin(lkc_lock *lock, uint64_t now_us) {
 
 void lkc_operation_end(lkc_lock *lock, const lkc_record *told) {
     lkc_settle(lock);
-    if (lock->marked && has_expired(lock)) {
+    if (lock->marked && lkc_lock_has_expired(lock)) {
         lock->marked = false;
-        end_life(lock);
+        lkc_life_end(lock);
     }
     const lkc_record *first = lkc_order_first(lock);
     if (first && first != told && (lock->granted_provisionally || !is_as_remembered(lock, first)))

@@ -2,7 +2,7 @@
 #ifndef LKC_SETTLE_H
 #define LKC_SETTLE_H
 
-#include "state.h"
+#include "lock.h"
 
 /*
  * The frame of every operation. Between the two, an operation does its own work. `told` is the

@@ -4,8 +4,8 @@
  * The lock owns every record and every name. Records are changed through records.h, which keeps the
  * trees and counts in step with them.
  */
-#ifndef LKC_STATE_H
-#define LKC_STATE_H
+#ifndef LKC_LOCK_H
+#define LKC_LOCK_H
 
 #include "core.h"
 #include "names.h"
@@ -113,6 +113,22 @@ struct lkc_lock {
 static inline bool lkc_lock_is_empty(const lkc_lock *lock) {
     return !lock->holds.root && !lock->waiters.root;
 }
+
+/* The lock's memory, counted. Only lkc_lock_new and acquire take any; NULL when there is none. */
+void *lkc_memory_take(lkc_lock *, size_t size);
+void lkc_memory_give(lkc_lock *, void *memory, size_t size);
+
+/* A hold with writes ended at this instant without a release (SPEC 6.1). */
+void lkc_mark_leave(lkc_lock *, uint64_t instant_us);
+
+/* A hold gave up its last write (SPEC 6.3). */
+void lkc_mark_clear(lkc_lock *, const lkc_record *hold);
+
+/* SPEC 7.3: whether everything goes at `now_us`, the mark included. */
+bool lkc_lock_has_expired(const lkc_lock *);
+
+/* Nobody holds or waits any more (SPEC 1.7, 7.1, 7.2). */
+void lkc_life_end(lkc_lock *);
 
 static inline uint64_t lkc_max(uint64_t a, uint64_t b) {
     return a > b ? a : b;
