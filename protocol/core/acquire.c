@@ -4,8 +4,8 @@
  */
 #include "events.h"
 #include "grant.h"
+#include "records.h"
 #include "replies.h"
-#include "requests.h"
 #include "settle.h"
 
 typedef struct {

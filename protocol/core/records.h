@@ -22,13 +22,29 @@ lkc_record *lkc_record_new(lkc_lock *, const lkc_handle *, lkc_text owner, lkc_t
 void lkc_record_free(lkc_lock *, lkc_record *);
 void lkc_record_recycle(lkc_lock *, lkc_record *); /* at once; for one that has given its names */
 
-/* What a handle has on this lock: SPEC 1.2. */
+/* The records of one handle on this lock (SPEC 1.2). Either may be NULL. */
 typedef struct {
     lkc_record *hold, *waiter;
 } lkc_pair;
 
 lkc_pair lkc_pair_find(const lkc_lock *, const lkc_handle *);
-uint64_t lkc_pair_last(const lkc_pair *); /* SPEC 9.1; 0 when it has nothing */
+uint64_t lkc_pair_last(const lkc_pair *); /* SPEC 9.1; 0 when the handle has no record */
+
+/* SPEC 8.3, 9.5: whether the request means this hold. `hold` may be NULL. No hold has fence 0. */
+static inline bool lkc_request_means(const lkc_record *hold, uint64_t fence) {
+    return hold && hold->hold.first_fence <= fence && fence <= hold->hold.fence;
+}
+
+/* SPEC 9.2, 9.3: whether the handle's `last` is this request. If so, the handle has a hold. */
+static inline bool lkc_request_repeats(const lkc_pair *pair, uint64_t req, lkc_by by) {
+    return pair->hold && pair->hold->hold.last == req && pair->hold->hold.by == by &&
+           lkc_pair_last(pair) == req;
+}
+
+/* SPEC 9.4, for a request that does not repeat another. */
+static inline bool lkc_request_is_stale(const lkc_pair *pair, uint64_t req) {
+    return req <= lkc_pair_last(pair);
+}
 
 /* Moves a deadline, but never to an earlier instant (SPEC 5.1, 5.4). */
 void lkc_record_extend(lkc_lock *, lkc_record *, uint64_t deadline_us);
