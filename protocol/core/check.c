@@ -3,7 +3,6 @@
  * it counts everything again, by looking at every record for every name.
  */
 #include "grant.h"
-#include "order.h"
 #include "records.h"
 
 #define CHECK(condition, sentence) \

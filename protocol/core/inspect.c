@@ -2,7 +2,7 @@
  * inspect (SPEC 10.8). It changes nothing, so what 5.2 would drop is still there: those are left
  * out here, and so is what would go with them.
  */
-#include "order.h"
+#include "grant.h"
 #include "records.h"
 
 /* What 5.2 would leave. */

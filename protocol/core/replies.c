@@ -1,6 +1,6 @@
 /* See replies.h. */
 #include "replies.h"
-#include "order.h"
+#include "grant.h"
 
 uint64_t lkc_left_ms(const lkc_lock *lock, const lkc_record *record) {
     return (record->deadline_us - lock->now_us) / LKC_MS_US;

@@ -2,7 +2,6 @@
 #include "settle.h"
 #include "events.h"
 #include "grant.h"
-#include "order.h"
 #include "records.h"
 
 /* Settling. */
