@@ -2,7 +2,6 @@
  * acquire (SPEC 10.2). All the memory that it could need is taken before it changes anything, even
  * before what has run out is dropped; what turns out not to be needed is given back at the end.
  */
-#include "events.h"
 #include "grant.h"
 #include "records.h"
 #include "replies.h"

@@ -1,8 +1,8 @@
 /* See settle.h. */
 #include "settle.h"
-#include "events.h"
 #include "grant.h"
 #include "records.h"
+#include "replies.h"
 
 /* Settling. */
 
