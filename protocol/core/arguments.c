@@ -1,6 +1,6 @@
 /*
- * See arguments.h. What the arguments of an operation are, and in which order, is one table; how an
- * argument is read is a function of its own, named in another.
+ * See arguments.h. One table has the arguments of each operation in their order. Each of them has a
+ * function that reads it.
  */
 #include "arguments.h"
 
@@ -33,7 +33,7 @@ const char *lkc_policy_name(lkc_policy policy) {
     return policy_names[policy];
 }
 
-/* What reading an argument needs to know: the values so far, the time, and where a fault goes. */
+/* One argument that is being read: the values so far, the time, and room for a fault. */
 typedef struct {
     const char *name;
     lkc_text text;
@@ -96,7 +96,7 @@ static bool read_req(reading *read) {
     return read_positive(read, &read->values->req);
 }
 
-/* Of an entry of renew: only a waiter is named by its number. */
+/* In an entry of renew: only a waiter is named by its number. */
 static bool read_entry_req(reading *read) {
     return read->values->fence == 0 ? read_positive(read, &read->values->req)
                                     : read_number(read, &read->values->req);

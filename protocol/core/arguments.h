@@ -4,7 +4,7 @@
 
 #include "words.h"
 
-/* Of all operations; those that an operation does not have stay zero. */
+/* The arguments of all operations. Those that an operation does not have stay zero. */
 typedef struct {
     lkc_handle handle;
     uint64_t req, fence, target, floor;
@@ -18,7 +18,7 @@ typedef struct {
 
 enum { LKC_FAULT_MOST = 128 };
 
-/* False, with an error text in `fault`, when something is wrong. */
+/* False, with an error text in `fault`, when an argument is bad. */
 bool lkc_arguments_parse(lkc_op, const lkc_text *arguments, size_t count, uint64_t now_us,
                          lkc_values *out, char fault[LKC_FAULT_MOST]);
 

@@ -1,6 +1,6 @@
 /*
- * The invariants of SPEC 12, by their numbers, and those of the core's own structures. For tests:
- * it counts everything again, by looking at every record for every name.
+ * Checks the invariants of SPEC 12, by their numbers, and those of the core's own structures. For
+ * tests: it counts everything again, every record for every name.
  */
 #include "grant.h"
 #include "records.h"
@@ -110,7 +110,7 @@ static const char *check_names(const lkc_lock *lock) {
     CHECK(lock->holding_owners == holding, "12.8: the owners that hold are counted");
     for (size_t i = 0; i < lkc_tree_size(&lock->groups.tree); i++) {
         const lkc_name *group = name_at(&lock->groups, i);
-        size_t count = 0, references = lock->reading == group;
+        size_t count = 0, references = lock->read_group == group;
         for (size_t j = 0; j < lkc_tree_size(&lock->holds); j++) {
             references += hold_at(lock, j)->group == group;
             count += hold_at(lock, j)->group == group && hold_at(lock, j)->hold.reads > 0;
@@ -138,7 +138,8 @@ static const char *check_records(const lkc_lock *lock, uint64_t now_us) {
         CHECK(!fault, fault);
         handles += !lkc_pair_find(lock, &waiter_at(lock, i)->handle).hold;
     }
-    CHECK(handles == lkc_tree_size(&lock->handles), "core: the tree of handles has nobody else");
+    CHECK(handles == lkc_tree_size(&lock->handles),
+          "core: the tree of handles has no other record");
     return NULL;
 }
 
@@ -147,8 +148,8 @@ static const char *check_life(const lkc_lock *lock) {
           "12.10: a mark's fence is not above the lock's");
     if (lkc_lock_is_empty(lock)) {
         CHECK(lock->marked || lock->fence == 0, "7.1: nothing of the lock is left");
-        CHECK(lock->ticket == 0 && lock->floor == 0 && !lock->reading && !lock->owners.tree.root &&
-                  !lock->groups.tree.root && !lock->handles.root,
+        CHECK(lock->ticket == 0 && lock->floor == 0 && !lock->read_group &&
+                  !lock->owners.tree.root && !lock->groups.tree.root && !lock->handles.root,
               "7.2: the mark and the fence are left, and the rest is gone");
         return NULL;
     }

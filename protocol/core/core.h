@@ -1,13 +1,14 @@
 /*
  * The lock of ../SPEC.md as a pure state machine: one lkc_lock is one lock.
  *
- * It knows no I/O, no clock, no randomness and no names: the time is an argument of every
- * operation, and what must be told to waiting clients is left in the lock as events, to be fetched
- * before the next operation. Memory comes from the allocator given at birth. When it runs out, an
- * operation returns LKC_NO_MEMORY and has changed nothing.
+ * The core does no I/O, reads no clock, draws no random numbers and does not know the names of
+ * locks. Every operation gets the time as an argument. Its messages to clients stay in the lock as
+ * events; the caller fetches them before the next operation. Memory comes from the allocator that
+ * lkc_lock_new gets. When memory runs out, an operation returns LKC_NO_MEMORY and has changed
+ * nothing.
  *
- * A lock is not thread-safe. Every operation costs O(log n + k log n), n holds and waiters, k
- * granted or dropped.
+ * A lock is not thread-safe. An operation costs O(log n + k log n) with n holds and waiters, of
+ * which it grants or drops k.
  */
 #ifndef LKC_CORE_H
 #define LKC_CORE_H
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that somebody else owns; may contain anything. */
+/* Borrowed bytes of any value. */
 typedef struct {
     const char *bytes;
     size_t length;
@@ -40,7 +41,7 @@ typedef enum { LKC_READ, LKC_WRITE } lkc_mode;
 typedef enum { LKC_FAIR, LKC_PHASE_FAIR, LKC_PREFER_WRITER, LKC_PREFER_READER } lkc_policy;
 
 enum {
-    LKC_FLAG_ABANDONED = 1, /* SPEC 10.3; the policy stands above it */
+    LKC_FLAG_ABANDONED = 1, /* SPEC 10.3; the bits above are the policy */
     LKC_FLAG_POLICY_SHIFT = 1
 };
 
@@ -48,7 +49,7 @@ enum {
 #define LKC_LEASE_MOST_MS 86400000U
 #define LKC_COUNT_MOST 65535U
 
-/* malloc's and free's contracts; allocate may return NULL. */
+/* The contracts of malloc and free; allocate may return NULL. */
 typedef struct {
     void *(*allocate)(size_t size, void *context);
     void (*release)(void *memory, void *context);
@@ -72,7 +73,7 @@ typedef enum {
     LKC_FORCED     /* count */
 } lkc_answer;
 
-/* The answer to an operation; only the members that the answer names above mean something. */
+/* The reply to an operation. Only the members that stand beside its answer above have a meaning. */
 typedef struct {
     lkc_answer answer;
     uint64_t fence;
@@ -123,9 +124,9 @@ lkc_lock *lkc_lock_new(const lkc_allocator *);
 void lkc_lock_free(lkc_lock *);
 
 /*
- * The operations of SPEC 10. `now_us` is the server's time. The arguments have been checked
- * (words.h does it); their texts are copied where they must outlive the call. `reply` is untouched
- * unless the outcome is LKC_DONE.
+ * The operations of SPEC 10. `now_us` is the server's time. The caller has checked the arguments
+ * (words.h does that). The lock copies texts that must outlive the call. `reply` is untouched unless
+ * the outcome is LKC_DONE.
  */
 lkc_outcome lkc_lock_acquire(lkc_lock *, uint64_t now_us, const lkc_acquire_args *, lkc_reply *);
 lkc_outcome lkc_lock_release(lkc_lock *, uint64_t now_us, const lkc_release_args *, lkc_reply *);
@@ -135,14 +136,14 @@ lkc_outcome lkc_lock_cancel(lkc_lock *, uint64_t now_us, const lkc_cancel_args *
 lkc_outcome lkc_lock_force(lkc_lock *, uint64_t now_us, lkc_text owner, lkc_reply *);
 
 /*
- * SPEC 7.3: the instant, in ms, at which whatever is left goes by itself; 0 when nothing is left
- * (7.1). An operation from then on finds nothing, whether or not the lock has been freed meanwhile.
+ * SPEC 7.3: the instant, in ms, at which the whole lock expires; 0 when nothing is left of it (7.1).
+ * From then on every operation finds an empty lock, whether or not the caller has freed this one.
  */
 uint64_t lkc_lock_expires_ms(const lkc_lock *);
 
 /*
- * What the last operation has to tell (SPEC 10.10), in the order of the lines of a message; after
- * LKC_NO_MEMORY, nothing.
+ * The events of the last operation, in the order of the lines of a message (SPEC 10.10). After
+ * LKC_NO_MEMORY there are none.
  */
 typedef enum { LKC_EVENT_LOST, LKC_EVENT_GRANTED, LKC_EVENT_WATCH } lkc_event_kind;
 
@@ -159,7 +160,7 @@ void lkc_lock_events(const lkc_lock *, lkc_event_fn *each, void *context);
 
 /* SPEC 10.8. */
 typedef struct {
-    bool alive; /* somebody holds or waits; otherwise there is no policy */
+    bool alive; /* somebody holds or waits; otherwise the lock has no policy */
     lkc_policy policy;
     uint64_t fence;
     bool abandoned;
@@ -168,7 +169,7 @@ typedef struct {
 
 typedef struct {
     lkc_handle handle;
-    lkc_text owner, group, who; /* good during the call only */
+    lkc_text owner, group, who; /* valid during the call only */
     unsigned reads, writes;
     uint64_t left_ms, held_ms, fence;
     bool provisional;
@@ -178,7 +179,7 @@ typedef enum { LKC_WAITS_READ, LKC_WAITS_WRITE, LKC_WAITS_UPGRADE } lkc_wait_kin
 
 typedef struct {
     lkc_handle handle;
-    lkc_text owner, group, who; /* good during the call only */
+    lkc_text owner, group, who; /* valid during the call only */
     lkc_wait_kind mode;
     uint64_t left_ms, waited_ms, req;
 } lkc_waiter_row;
@@ -187,16 +188,16 @@ typedef void lkc_hold_row_fn(const lkc_hold_row *, void *context);
 typedef void lkc_waiter_row_fn(const lkc_waiter_row *, void *context);
 
 /*
- * Fills `info` first; then calls each row's function, at most `limit` times each, in the order of
+ * Fills `info`, then calls the functions for the rows, each at most `limit` times, in the order of
  * SPEC 10.8. Changes nothing.
  */
 void lkc_lock_inspect(const lkc_lock *, uint64_t now_us, size_t limit, lkc_info *info,
                       lkc_hold_row_fn *, lkc_waiter_row_fn *, void *context);
 
-/* For tests. NULL, or a sentence that says which invariant of SPEC 12 does not hold at `now_us`. */
+/* For tests. NULL, or a sentence that names the invariant of SPEC 12 that is broken at `now_us`. */
 const char *lkc_lock_check(const lkc_lock *, uint64_t now_us);
 
-/* For tests and for the server's memory report: bytes that the lock has from its allocator. */
+/* For tests and for a server's memory report: how many bytes the lock has from its allocator. */
 size_t lkc_lock_memory(const lkc_lock *);
 
 #endif

@@ -107,7 +107,7 @@ static uint64_t draw_fence(lkc_lock *lock, uint64_t floor) {
 static bool draws_fence(const lkc_lock *lock, const lkc_record *record, const lkc_grant *grant) {
     if (grant->begins_life || grant->mode == LKC_WRITE)
         return true;
-    if (lock->reading && lock->reading != record->group)
+    if (lock->read_group && lock->read_group != record->group)
         return true;
     return lock->marked && lock->fence <= lock->mark_fence;
 }
@@ -120,7 +120,7 @@ void lkc_grant_new(lkc_lock *lock, lkc_record *record, const lkc_grant *grant) {
     record->since_us = lock->now_us;
     record->hold.fence = record->hold.first_fence = fence;
     record->hold.last = grant->req;
-    record->hold.by = LKC_BY_ACQUIRE;
+    record->hold.last_by = LKC_BY_ACQUIRE;
     record->hold.granted_for = 0;
     lkc_hold_count(lock, record, grant->mode == LKC_READ, grant->mode == LKC_WRITE);
 }
@@ -137,7 +137,7 @@ void lkc_grant_more(lkc_lock *lock, lkc_record *hold, const lkc_grant *grant) {
     lkc_hold_count(lock, hold, reads, writes);
     if (grant->req > hold->hold.last) { /* SPEC 9.1 */
         hold->hold.last = grant->req;
-        hold->hold.by = LKC_BY_ACQUIRE;
+        hold->hold.last_by = LKC_BY_ACQUIRE;
     }
 }
 

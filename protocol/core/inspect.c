@@ -1,19 +1,19 @@
 /*
- * inspect (SPEC 10.8). It changes nothing, so what 5.2 would drop is still there: those are left
- * out here, and so is what would go with them.
+ * inspect (SPEC 10.8). It changes nothing, so the lock still has the records that SPEC 5.2 would
+ * drop. inspect leaves them out, and the upgrade that would be dropped with them.
  */
 #include "grant.h"
 #include "records.h"
 
-/* What 5.2 would leave. */
+/* The lock as SPEC 5.2 would leave it. */
 typedef struct {
     uint64_t now_us;
-    size_t holds_out, waiters_out; /* have run out: the first ones by deadline */
-    bool hide_upgrade;             /* it has not run out, but goes with those (SPEC 4.6) */
+    size_t expired_holds, expired_waiters; /* the first ones by deadline */
+    bool hide_upgrade; /* it has not expired, but is dropped with a hold (SPEC 4.6) */
     bool marked;
-} rest;
+} remaining;
 
-static size_t count_run_out(const lkc_tree *deadlines, uint64_t now_us) {
+static size_t count_expired(const lkc_tree *deadlines, uint64_t now_us) {
     size_t count = 0;
     const lkc_record *record;
     while ((record = lkc_record_by_deadline(lkc_tree_at(deadlines, count))) &&
@@ -22,11 +22,11 @@ static size_t count_run_out(const lkc_tree *deadlines, uint64_t now_us) {
     return count;
 }
 
-static void look_at_run_out_holds(const lkc_lock *lock, rest *left) {
+static void look_at_expired_holds(const lkc_lock *lock, remaining *left) {
     const lkc_record *upgrade = lock->upgrade;
-    size_t of_upgrade = 0; /* holds of its owner that ran out */
+    size_t of_upgrade = 0; /* expired holds of the upgrade's owner */
     bool own = false;
-    for (size_t i = 0; i < left->holds_out; i++) {
+    for (size_t i = 0; i < left->expired_holds; i++) {
         const lkc_record *hold = lkc_record_by_deadline(lkc_tree_at(&lock->holds, i));
         left->marked = left->marked || hold->hold.writes > 0; /* SPEC 6.1 */
         if (upgrade && hold->owner == upgrade->owner) {
@@ -38,11 +38,11 @@ static void look_at_run_out_holds(const lkc_lock *lock, rest *left) {
                          (own || of_upgrade == upgrade->owner->count);
 }
 
-static rest look(const lkc_lock *lock, uint64_t now_us) {
-    rest left = {.now_us = now_us, .marked = lock->marked};
-    left.holds_out = count_run_out(&lock->holds, now_us);
-    left.waiters_out = count_run_out(&lock->waiters, now_us);
-    look_at_run_out_holds(lock, &left);
+static remaining look(const lkc_lock *lock, uint64_t now_us) {
+    remaining left = {.now_us = now_us, .marked = lock->marked};
+    left.expired_holds = count_expired(&lock->holds, now_us);
+    left.expired_waiters = count_expired(&lock->waiters, now_us);
+    look_at_expired_holds(lock, &left);
     return left;
 }
 
@@ -94,13 +94,14 @@ static void send_waiter(const lkc_lock *lock, const lkc_record *waiter, uint64_t
     each(&row, context);
 }
 
-static lkc_info summarize(const lkc_lock *lock, const rest *left) {
+static lkc_info summarize(const lkc_lock *lock, const remaining *left) {
     lkc_info info = {.policy = lock->policy, .fence = lock->fence, .abandoned = left->marked};
-    info.holders = lkc_tree_size(&lock->holds) - left->holds_out;
-    info.waiters = lkc_tree_size(&lock->waiters) - left->waiters_out - (left->hide_upgrade ? 1 : 0);
+    info.holders = lkc_tree_size(&lock->holds) - left->expired_holds;
+    info.waiters =
+        lkc_tree_size(&lock->waiters) - left->expired_waiters - (left->hide_upgrade ? 1 : 0);
     info.alive = info.holders > 0 || info.waiters > 0;
     if (lkc_lock_expires_ms(lock) * LKC_MS_US <= left->now_us)
-        info.abandoned = false; /* SPEC 7.3: everything has gone */
+        info.abandoned = false; /* SPEC 7.3: the whole lock has expired */
     if (!info.alive && !info.abandoned)
         info.fence = 0; /* SPEC 7.1 */
     return info;
@@ -108,10 +109,10 @@ static lkc_info summarize(const lkc_lock *lock, const rest *left) {
 
 void lkc_lock_inspect(const lkc_lock *lock, uint64_t now_us, size_t limit, lkc_info *info,
                       lkc_hold_row_fn *each_hold, lkc_waiter_row_fn *each_waiter, void *context) {
-    rest left = look(lock, now_us);
+    remaining left = look(lock, now_us);
     *info = summarize(lock, &left);
     for (size_t i = 0; i < limit && i < info->holders; i++) {
-        lkc_node *node = lkc_tree_at(&lock->holds, left.holds_out + i);
+        lkc_node *node = lkc_tree_at(&lock->holds, left.expired_holds + i);
         send_hold(lkc_record_by_deadline(node), now_us, each_hold, context);
     }
     lkc_order_walk walk = {.now_us = now_us, .hide_upgrade = left.hide_upgrade};

@@ -72,9 +72,9 @@ void lkc_life_end(lkc_lock *lock) {
     lock->policy = LKC_FAIR;
     lock->phase = LKC_PHASE_READ;
     lock->ticket = lock->floor = 0;
-    if (lock->reading)
-        lkc_names_give(lock, &lock->groups, lock->reading);
-    lock->reading = NULL;
+    if (lock->read_group)
+        lkc_names_give(lock, &lock->groups, lock->read_group);
+    lock->read_group = NULL;
     if (!lock->marked)
         lock->fence = lock->mark_fence = lock->mark_until_us = 0;
 }

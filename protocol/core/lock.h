@@ -1,8 +1,8 @@
 /*
- * What a lock consists of. Only the files of this folder include it; README.md explains it.
+ * The structs of a lock. Only the files of this folder include this one; README.md explains it.
  *
- * The lock owns every record and every name. Records are changed through records.h, which keeps the
- * trees and counts in step with them.
+ * The lock owns every record and every name. Only records.c adds, moves and removes records: it
+ * keeps the trees and counts in step.
  */
 #ifndef LKC_LOCK_H
 #define LKC_LOCK_H
@@ -20,34 +20,34 @@
 
 typedef enum { LKC_PHASE_READ, LKC_PHASE_WRITE } lkc_phase;
 
-/* What the last request was that changed a hold (SPEC 9.1). */
+/* The operation that changed a hold last (SPEC 9.1). */
 typedef enum { LKC_BY_ACQUIRE, LKC_BY_RELEASE, LKC_BY_CONVERT, LKC_BY_CANCEL } lkc_by;
 
 typedef struct lkc_record lkc_record;
 
-/* A record: one hold (SPEC 1.4) or one waiter (1.5). A waiter that is granted becomes the hold. */
+/* One hold (SPEC 1.4) or one waiter (1.5). A waiter that is granted becomes the hold. */
 struct lkc_record {
     union {
-        lkc_node by_handle;    /* in the lock's `handles`, see there */
-        lkc_record *next_gone; /* of one that only lives on for its events */
+        lkc_node by_handle;    /* in the lock's `handles` */
+        lkc_record *next_gone; /* in the list `gone_head`; in no tree then */
     };
     lkc_node by_deadline; /* in `holds` or `waiters` */
     lkc_handle handle;
     uint64_t deadline_us;
-    uint64_t since_us; /* when it was granted, or asked */
+    uint64_t since_us; /* of a hold: when it was granted; of a waiter: when it asked */
     lkc_name *owner, *group;
     lkc_record *next_granted;
-    uint64_t granted_ms; /* of its event: what was left when it was granted */
+    uint64_t granted_ms; /* for its event: the ms left when it was granted */
     union {
         struct {
             uint64_t fence, first_fence;
-            uint64_t last;        /* SPEC 9.1, the hold's part of it */
-            uint64_t granted_for; /* the number of the waiter that it was; 0: it never was one */
+            uint64_t last;        /* SPEC 9.1; the waiter may have a greater one */
+            uint64_t granted_for; /* the waiter that became or upgraded it last; 0: none */
             uint16_t reads, writes;
-            uint8_t by; /* lkc_by: what `last` was */
+            uint8_t last_by; /* lkc_by: the operation of `last` */
         } hold;
         struct {
-            lkc_node by_ticket; /* in `readers` or `writers`; unused by the upgrade */
+            lkc_node by_ticket; /* in `readers` or `writers`; the upgrade is in neither */
             uint64_t ticket;
             uint64_t req;
             uint32_t lease_ms;
@@ -56,8 +56,8 @@ struct lkc_record {
     };
     bool is_hold; /* otherwise it is a waiter */
     bool provisional;
-    bool tells_granted, tells_lost; /* its events of the last operation */
-    bool granted_anew;              /* the granted event is of a new hold, not of an upgrade */
+    bool tells_granted, tells_lost; /* its events in the last operation */
+    bool granted_anew;              /* its granted event is about a new hold, not an upgrade */
     uint8_t granted_flags;
     uint8_t who_length, who_room;
     char who[];
@@ -68,18 +68,18 @@ static_assert(sizeof(void *) != 8 || sizeof(lkc_record) == 176,
 
 struct lkc_lock {
     lkc_allocator allocator;
-    size_t memory; /* bytes asked of it, this struct's included */
+    size_t memory; /* bytes taken from it, with this struct */
 
     /*
-     * One record for each handle: its hold if it has one, otherwise its waiter. A handle with both
-     * waits for an upgrade (invariant 9), and that waiter is found as `upgrade`.
+     * One record for each handle: its hold if it has one, otherwise its waiter. If a handle has
+     * both, its waiter is the upgrade (invariant 9), and `upgrade` points to it.
      */
     lkc_tree handles;
     lkc_tree holds, waiters;   /* by deadline, then handle */
-    lkc_tree readers, writers; /* waiters by ticket, the upgrade not among them */
+    lkc_tree readers, writers; /* waiters by ticket, without the upgrade */
     lkc_record *upgrade;
 
-    /* Invariant 8. The holds of an owner and the read holds of a group are counted in its name. */
+    /* Invariant 8. A name counts the holds of its owner, or the read holds of its group. */
     lkc_names owners, groups;
     size_t holding_owners, read_holds, write_holds;
 
@@ -87,26 +87,26 @@ struct lkc_lock {
     lkc_policy policy;
     lkc_phase phase;
     uint64_t ticket;
-    uint64_t floor;    /* SPEC 8.1: the greatest that a queued request named */
-    lkc_name *reading; /* SPEC 8.2: the group of the hold that last got its first read; or NULL */
+    uint64_t floor;       /* SPEC 8.1: the greatest floor of a queued request */
+    lkc_name *read_group; /* SPEC 8.2: of the hold that was last to get its first read; or NULL */
 
-    /* These outlive the life while `marked`. */
+    /* These outlive the life if `marked`. */
     uint64_t fence;
     bool marked;
     uint64_t mark_fence, mark_until_us; /* SPEC 6.1, 6.4 */
 
     /* Of the last operation. */
     uint64_t now_us;
-    bool had_first; /* SPEC 5.5: who was first in order before it */
+    bool had_first; /* SPEC 5.5: who was first in order before it, if anybody */
     lkc_handle first_handle;
     uint64_t first_req;
     bool granted_provisionally;
     lkc_record *granted_head, *granted_tail; /* in the order of granting */
-    lkc_record *granted_before_lost;         /* the last that was granted before any was lost */
-    lkc_record *gone_head, *gone_tail;       /* in the order of going */
+    lkc_record *granted_before_lost;         /* the last grant before the first loss */
+    lkc_record *gone_head, *gone_tail;       /* records that left with an event, in that order */
     const lkc_record *watch;
 
-    lkc_record *spare; /* one record kept for the next acquire */
+    lkc_record *spare; /* kept for the next acquire; or NULL */
 };
 
 /* Nobody holds or waits. */
@@ -114,7 +114,7 @@ static inline bool lkc_lock_is_empty(const lkc_lock *lock) {
     return !lock->holds.root && !lock->waiters.root;
 }
 
-/* The lock's memory, counted. Only lkc_lock_new and acquire take any; NULL when there is none. */
+/* Memory, counted in `memory`. Only acquire takes any; NULL when there is none. */
 void *lkc_memory_take(lkc_lock *, size_t size);
 void lkc_memory_give(lkc_lock *, void *memory, size_t size);
 
@@ -124,7 +124,7 @@ void lkc_mark_leave(lkc_lock *, uint64_t instant_us);
 /* A hold gave up its last write (SPEC 6.3). */
 void lkc_mark_clear(lkc_lock *, const lkc_record *hold);
 
-/* SPEC 7.3: whether everything goes at `now_us`, the mark included. */
+/* SPEC 7.3: whether the whole lock has expired at its `now_us`, the mark included. */
 bool lkc_lock_has_expired(const lkc_lock *);
 
 /* Nobody holds or waits any more (SPEC 1.7, 7.1, 7.2). */

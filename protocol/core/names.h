@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     lkc_tree tree;
-    lkc_name *spare; /* one kept for the next name */
+    lkc_name *spare; /* kept for the next name; or NULL */
 } lkc_names;
 
 enum { LKC_HANDLE_PACKED = 22 };

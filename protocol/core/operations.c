@@ -29,7 +29,7 @@ static void count(lkc_lock *lock, lkc_record *hold, unsigned reads, unsigned wri
     bool wrote = hold->hold.writes > 0;
     lkc_hold_count(lock, hold, reads, writes);
     hold->hold.last = req;
-    hold->hold.by = (uint8_t)by;
+    hold->hold.last_by = (uint8_t)by;
     if (wrote && writes == 0)
         lkc_mark_clear(lock, hold); /* SPEC 6.3 */
 }
@@ -143,10 +143,11 @@ static lkc_reply cancel(lkc_lock *lock, const lkc_cancel_args *args) {
         lkc_record_free(lock, mine.waiter);
         if (hold && args->req > hold->hold.last) { /* SPEC 9.1 */
             hold->hold.last = args->req;
-            hold->hold.by = LKC_BY_CANCEL;
+            hold->hold.last_by = LKC_BY_CANCEL;
         }
-    } else if (hold && (hold->hold.granted_for == args->target ||
-                        (hold->hold.last == args->target && hold->hold.by == LKC_BY_ACQUIRE))) {
+    } else if (hold &&
+               (hold->hold.granted_for == args->target ||
+                (hold->hold.last == args->target && hold->hold.last_by == LKC_BY_ACQUIRE))) {
         return lkc_reply_granted(lock, hold);
     }
     return lkc_reply_of(LKC_CANCELLED);

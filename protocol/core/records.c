@@ -1,7 +1,7 @@
 /* See records.h. */
 #include "records.h"
 
-/* Every record has room for a usual `who`, so that a spare one usually fits the next. */
+/* Every record has room for a usual `who`, so the spare record usually fits the next request. */
 enum { ROOM_LEAST = 16 };
 
 static int compare_handle(const void *key, const lkc_node *node) {
@@ -53,7 +53,7 @@ static void give_record(lkc_lock *lock, lkc_record *record) {
         lkc_memory_give(lock, record, size_of(record->who_room));
 }
 
-/* The roomier one is kept: what fitted the last request is likely to fit the next. */
+/* The one with more room becomes the spare: it is more likely to fit the next request. */
 void lkc_record_recycle(lkc_lock *lock, lkc_record *record) {
     if (lock->spare && lock->spare->who_room >= record->who_room) {
         give_record(lock, record);
@@ -116,8 +116,8 @@ void lkc_records_free(lkc_lock *lock) {
         lock->gone_head = record->next_gone;
         lkc_record_recycle(lock, record);
     }
-    if (lock->reading)
-        lkc_names_give(lock, &lock->groups, lock->reading);
+    if (lock->read_group)
+        lkc_names_give(lock, &lock->groups, lock->read_group);
     give_record(lock, lock->spare);
     lkc_names_free(lock, &lock->owners);
     lkc_names_free(lock, &lock->groups);
@@ -180,9 +180,9 @@ void lkc_hold_count(lkc_lock *lock, lkc_record *hold, unsigned reads, unsigned w
     if (reads > 0 && hold->hold.reads == 0) {
         lock->read_holds++;
         hold->group->count++;
-        if (lock->reading)
-            lkc_names_give(lock, &lock->groups, lock->reading);
-        lock->reading = lkc_name_share(hold->group); /* SPEC 8.2 */
+        if (lock->read_group)
+            lkc_names_give(lock, &lock->groups, lock->read_group);
+        lock->read_group = lkc_name_share(hold->group); /* SPEC 8.2 */
     } else if (reads == 0 && hold->hold.reads > 0) {
         lock->read_holds--;
         hold->group->count--;

@@ -1,6 +1,6 @@
 /*
- * The records of a lock, and the trees and counts that go with them. What is granted, and to whom,
- * is decided elsewhere (grant.h, settle.h).
+ * The records of a lock, with the trees and counts that they are in. Other files decide which
+ * requests are granted.
  */
 #ifndef LKC_RECORDS_H
 #define LKC_RECORDS_H
@@ -8,19 +8,20 @@
 #include "lock.h"
 
 void lkc_records_init(lkc_lock *);
-void lkc_records_free(lkc_lock *); /* all of them */
+void lkc_records_free(lkc_lock *);
 
 /*
- * A record in no tree yet, neither hold nor waiter, with its owner, group and who. The texts are
- * copied. NULL when memory runs out; nothing has changed then.
+ * A record with its handle, owner, group and who. It is in no tree yet, neither hold nor waiter.
+ * The texts are copied. NULL when memory runs out; nothing has changed then.
  */
 lkc_record *lkc_record_new(lkc_lock *, const lkc_handle *, lkc_text owner, lkc_text group,
                            lkc_text who);
 
-/* Ends a record that is in no tree; one with something to tell lives on until the next operation.
- */
+/* Frees a record that is in no tree. If it has an event, its memory stays until the next operation. */
 void lkc_record_free(lkc_lock *, lkc_record *);
-void lkc_record_recycle(lkc_lock *, lkc_record *); /* at once; for one that has given its names */
+
+/* Frees the memory of a record, or keeps it as the spare. The names are given back already. */
+void lkc_record_recycle(lkc_lock *, lkc_record *);
 
 /* The records of one handle on this lock (SPEC 1.2). Either may be NULL. */
 typedef struct {
@@ -37,7 +38,7 @@ static inline bool lkc_request_means(const lkc_record *hold, uint64_t fence) {
 
 /* SPEC 9.2, 9.3: whether the handle's `last` is this request. If so, the handle has a hold. */
 static inline bool lkc_request_repeats(const lkc_pair *pair, uint64_t req, lkc_by by) {
-    return pair->hold && pair->hold->hold.last == req && pair->hold->hold.by == by &&
+    return pair->hold && pair->hold->hold.last == req && pair->hold->hold.last_by == by &&
            lkc_pair_last(pair) == req;
 }
 
@@ -49,16 +50,16 @@ static inline bool lkc_request_is_stale(const lkc_pair *pair, uint64_t req) {
 /* Moves a deadline, but never to an earlier instant (SPEC 5.1, 5.4). */
 void lkc_record_extend(lkc_lock *, lkc_record *, uint64_t deadline_us);
 
-/* Enters a record with its deadline as a hold without counts; the caller counts at once. */
+/* Enters a record that has a deadline as a hold without counts. The caller sets the counts next. */
 void lkc_hold_add(lkc_lock *, lkc_record *);
 void lkc_hold_count(lkc_lock *, lkc_record *, unsigned reads, unsigned writes);
 void lkc_hold_remove(lkc_lock *, lkc_record *);
 
-/* Enters a record with its deadline and request as a waiter, with the next ticket. */
+/* Enters a record that has a deadline and its request as a waiter with the next ticket. */
 void lkc_waiter_add(lkc_lock *, lkc_record *, bool upgrade);
 void lkc_waiter_remove(lkc_lock *, lkc_record *);
 
-/* The upgrade, whose handle has no hold now, becomes a writer-waiter with a new ticket. */
+/* SPEC 4.5: the upgrade, whose owner has no hold now, becomes a writer-waiter with a new ticket. */
 void lkc_upgrade_demote(lkc_lock *);
 
 #endif

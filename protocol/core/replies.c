@@ -44,9 +44,9 @@ lkc_reply lkc_reply_queued(const lkc_lock *lock, const lkc_record *waiter) {
 }
 
 /*
- * Events. A record that has an event and goes in the same operation is kept in the list `gone`, in
- * the order of going. Holds are lost in the order of their deadlines and handles, so this is
- * also the order of SPEC 10.10.
+ * Events. A record that has an event and leaves the lock in the same operation is kept in the list
+ * `gone_head`, in the order of leaving. Holds are lost in the order of their deadlines and handles,
+ * as SPEC 10.10 wants it.
  *
  * A granted event describes the instant of the grant, even if the same operation then renews,
  * releases or drops the hold. The fence of the event needs no field of its own. For a new hold it

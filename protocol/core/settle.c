@@ -41,7 +41,7 @@ void lkc_settle(lkc_lock *lock) {
     do {
         while (grant_first(lock))
             continue;
-        /* Another phase is another order: who is first in that must not be compatible either. */
+        /* A new phase is a new order, and its first waiter may be compatible. */
         phase = lock->phase;
         lkc_phase_update(lock);
     } while (lock->phase != phase);
@@ -70,28 +70,30 @@ void lkc_loss_end(lkc_lock *lock, const lkc_loss *loss) {
     lkc_record_free(lock, upgrade);
 }
 
-static lkc_record *run_out(const lkc_lock *lock, const lkc_tree *deadlines) {
+/* NULL when nothing of the tree has expired. */
+static lkc_record *first_expired(const lkc_lock *lock, const lkc_tree *deadlines) {
     lkc_record *record = lkc_record_by_deadline(lkc_tree_head(deadlines));
     return record && record->deadline_us <= lock->now_us ? record : NULL;
 }
 
 /* SPEC 5.2. */
-static void drop_run_out(lkc_lock *lock) {
+static void drop_expired(lkc_lock *lock) {
     lkc_record *record;
     lkc_loss loss = {false};
     uint64_t latest_us = 0;
-    bool expired = (lock->marked || run_out(lock, &lock->holds)) && lkc_lock_has_expired(lock);
-    while ((record = run_out(lock, &lock->holds))) {
+    bool all_expired =
+        (lock->marked || first_expired(lock, &lock->holds)) && lkc_lock_has_expired(lock);
+    while ((record = first_expired(lock, &lock->holds))) {
         latest_us = lkc_max(latest_us, record->deadline_us);
         lkc_hold_lose(lock, &loss, record, record->deadline_us, false);
     }
-    while ((record = run_out(lock, &lock->waiters))) {
+    while ((record = first_expired(lock, &lock->waiters))) {
         latest_us = lkc_max(latest_us, record->deadline_us);
         lkc_waiter_remove(lock, record);
         lkc_record_free(lock, record);
     }
     lkc_loss_end(lock, &loss);
-    if (expired)
+    if (all_expired)
         lock->marked = false;
     if (lock->marked) /* SPEC 6.4 */
         lock->mark_until_us = lkc_max(lock->mark_until_us, latest_us + LKC_MARK_US);
@@ -118,7 +120,7 @@ void lkc_operation_begin(lkc_lock *lock, uint64_t now_us) {
     lock->now_us = now_us;
     lock->granted_provisionally = false;
     remember_first(lock);
-    drop_run_out(lock);
+    drop_expired(lock);
     lkc_settle(lock);
 }
 

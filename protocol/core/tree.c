@@ -1,9 +1,10 @@
 /*
- * A weight-balanced tree: the subtree sizes that ranks need are also what keeps it balanced, so a
- * node carries nothing else. The weight of a subtree is its size + 1; a node's two weights differ
- * by a factor of at most HEAVIER. With a single rotation when the inner grandchild weighs less than
- * INNER times the outer one, and a double one otherwise, (3, 2) is proven to restore this after
- * every insertion and erasure (Hirai and Yamamoto, Balancing weight-balanced trees, 2011).
+ * A weight-balanced tree: the sizes of subtrees, which ranks need, also keep it balanced, so a node
+ * stores nothing else. The weight of a subtree is its size + 1. The weights of the two subtrees of a
+ * node differ by a factor of at most HEAVIER. To restore this, a rotation is single if the inner
+ * grandchild weighs less than INNER times the outer one, otherwise double. With the factors (3, 2)
+ * this is proven to suffice after every insertion and erasure (Hirai and Yamamoto, Balancing
+ * weight-balanced trees, 2011).
  */
 #include "tree.h"
 
@@ -40,7 +41,7 @@ static void rotate_right(lkc_node **link) {
     resize(up);
 }
 
-/* For a node whose subtrees are sound, and one of them has changed by one node. */
+/* The subtrees of the node are sound, and one of them has just grown or shrunk by one node. */
 static void rebalance(lkc_node **link) {
     lkc_node *top = *link;
     size_t left = weight(top->left), right = weight(top->right);
@@ -136,8 +137,7 @@ void lkc_tree_erase(lkc_tree *tree, const void *key, const lkc_node *node) {
         link = tree->compare(key, *link) < 0 ? &(*link)->left : &(*link)->right;
     }
     if (node->left && node->right) {
-        /* The next node takes this one's place. The path led through this one: it must not any
-         * more. */
+        /* The next node takes the place of this one, in the tree and in the path. */
         lkc_node **place = link;
         size_t below = depth + 1;
         path[depth++] = link;

@@ -1,10 +1,10 @@
 /*
- * An ordered tree of nodes that live inside their owners' structs. It knows how many nodes stand
- * before another (rank), costs O(log n) for everything, and never allocates.
+ * An ordered tree of nodes that are members of other structs. It knows the rank of a node, that is
+ * how many nodes come before it. Every function costs O(log n), and none allocates.
  *
- * The tree knows no keys: whoever inserts, finds or erases passes one, and the tree's `compare`
- * puts it against a node. No two nodes of a tree may compare equal, and a node's key must not
- * change while it is in a tree.
+ * The tree stores no keys. Its callers pass one, and the tree's `compare` compares it with a node.
+ * No two nodes of a tree may compare equal, and the key of a node must not change while it is in a
+ * tree.
  */
 #ifndef LKC_TREE_H
 #define LKC_TREE_H
@@ -14,10 +14,10 @@
 
 typedef struct lkc_node {
     struct lkc_node *left, *right;
-    size_t size; /* of the subtree of which this node is the top */
+    size_t size; /* of the subtree below and with this node */
 } lkc_node;
 
-/* Below 0, 0 or above 0: the key comes before the node's, is the node's, comes after it. */
+/* Below 0, 0, above 0: the key comes before that of the node, is the same, comes after it. */
 typedef int lkc_node_compare(const void *key, const lkc_node *);
 
 typedef struct {
@@ -43,7 +43,7 @@ size_t lkc_tree_rank(const lkc_tree *, const void *key);
 void lkc_tree_insert(lkc_tree *, const void *key, lkc_node *);
 void lkc_tree_erase(lkc_tree *, const void *key, const lkc_node *);
 
-/* For tests: are all sizes right, and is the tree balanced? */
+/* For tests: whether all sizes are right and the tree is balanced. */
 bool lkc_tree_is_sound(const lkc_tree *);
 
 #endif

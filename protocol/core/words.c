@@ -1,4 +1,4 @@
-/* See words.h: runs operations, and puts answers into words. Arguments are read in arguments.c. */
+/* See words.h. Runs operations and puts their answers into words; arguments.c reads arguments. */
 #include "words.h"
 #include "arguments.h"
 
@@ -39,7 +39,7 @@ static const char *const answer_words[] = {
 
 enum { NUMBERS_MOST = 3 };
 
-/* The numbers behind an answer's word and time; returns how many. */
+/* The numbers that follow the word and the time of an answer; returns how many. */
 static size_t numbers_of(const lkc_reply *reply, uint64_t numbers[NUMBERS_MOST]) {
     switch (reply->answer) {
     case LKC_GRANTED:
@@ -83,7 +83,7 @@ static void send_reply(const lkc_reply_sink *sink, const lkc_reply *reply,
         send_integer(sink, numbers[i]);
 }
 
-/* Inspect. The rows come by themselves; the arrays around them are opened when they begin. */
+/* Inspect. lkc_lock_inspect sends rows only; each array is opened before its first row. */
 
 enum { LOCK_WORDS = 9, HOLD_WORDS = 10, WAITER_WORDS = 8 };
 
