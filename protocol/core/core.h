@@ -137,7 +137,7 @@ lkc_outcome lkc_lock_force(lkc_lock *, uint64_t now_us, lkc_text owner, lkc_repl
 
 /*
  * SPEC 7.3: the instant, in ms, at which the whole lock expires; 0 when nothing is left of it (7.1).
- * From then on every operation finds an empty lock, whether or not the caller has freed this one.
+ * From that instant on, operations find an empty lock, whether or not the caller has freed this one.
  */
 uint64_t lkc_lock_expires_ms(const lkc_lock *);
 

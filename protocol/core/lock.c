@@ -57,7 +57,7 @@ bool lkc_lock_has_expired(const lkc_lock *lock) {
 }
 
 void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
-    /* Fences only rise, so this is the greatest of several marks too. */
+    /* Fences only rise, so of several marks the last one has the greatest fence. */
     lock->mark_fence = lock->fence;
     lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
     lock->marked = true;

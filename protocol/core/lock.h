@@ -42,7 +42,7 @@ struct lkc_record {
         struct {
             uint64_t fence, first_fence;
             uint64_t last;        /* SPEC 9.1; the waiter may have a greater one */
-            uint64_t granted_for; /* the waiter that became or upgraded it last; 0: none */
+            uint64_t granted_for; /* its last number as a waiter or upgrade; 0: none */
             uint16_t reads, writes;
             uint8_t last_by; /* lkc_by: the operation of `last` */
         } hold;

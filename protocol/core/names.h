@@ -1,5 +1,5 @@
 /*
- * Handles compared, and interned texts: the owners and groups of a lock. Equal texts are one name.
+ * Comparing handles, and interned texts: the owners and groups of a lock. Equal texts are one name.
  * So two owners are compared by their pointers, and the holds of an owner or group are counted in
  * its name.
  *

@@ -36,7 +36,7 @@ static inline bool lkc_request_means(const lkc_record *hold, uint64_t fence) {
     return hold && hold->hold.first_fence <= fence && fence <= hold->hold.fence;
 }
 
-/* SPEC 9.2, 9.3: whether the handle's `last` is this request. If so, the handle has a hold. */
+/* SPEC 9.2, 9.3: whether `last` is this number, used for this operation. True only with a hold. */
 static inline bool lkc_request_repeats(const lkc_pair *pair, uint64_t req, lkc_by by) {
     return pair->hold && pair->hold->hold.last == req && pair->hold->hold.last_by == by &&
            lkc_pair_last(pair) == req;

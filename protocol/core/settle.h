@@ -11,7 +11,7 @@
 void lkc_operation_begin(lkc_lock *, uint64_t now_us);
 void lkc_operation_end(lkc_lock *, const lkc_record *told);
 
-/* SPEC 3.7, and the end of the life if nobody is left. For an operation that goes on after it. */
+/* SPEC 3.7, and the end of the life if nobody is left. For acquire, which then goes on (9.5). */
 void lkc_settle(lkc_lock *);
 
 /* Drops holds that were not released, and the upgrade that goes with them (SPEC 4.6). */

@@ -195,7 +195,7 @@ static lkc_outcome run(lkc_lock *lock, uint64_t now_us, lkc_op op, const lkc_val
     case LKC_OP_FORCE:
         return lkc_lock_force(lock, now_us, v->owner, reply);
     case LKC_OP_INSPECT:
-        break; /* has no reply of this kind */
+        break; /* has a reply of its own kind */
     }
     return LKC_DONE;
 }
