@@ -1,5 +1,5 @@
 /*
- * A lock, a clock and a heap for the tests of the core. Handles are letters: 'a' is the handle of
+ * A lock and a clock for the tests of the core. Handles are letters: 'a' is the handle of
  * the client 'a'. Every operation checks the invariants of SPEC 12 and keeps what it told.
  */
 #ifndef CORE_WORLD_H
@@ -24,13 +24,7 @@
 enum { WORLD_EVENTS = 64, WORLD_ROWS = 64, WORLD_LEASE_MS = 30000 };
 
 typedef struct {
-    size_t blocks;    /* taken and not given back */
-    size_t asked;     /* how often memory was asked for */
-    size_t refuse_at; /* the how-manieth time is refused; 0: none is */
-} world_heap;
-
-typedef struct {
-    world_heap heap;
+    size_t blocks; /* of memory that the lock has */
     lkc_lock *lock;
     uint64_t now_us;
     lkc_event events[WORLD_EVENTS]; /* of the last operation */
@@ -42,22 +36,19 @@ typedef struct {
 } world;
 
 static inline void *world_allocate(size_t size, void *context) {
-    world_heap *heap = context;
-    if (++heap->asked == heap->refuse_at)
-        return NULL;
-    heap->blocks++;
+    ++*(size_t *)context;
     return malloc(size);
 }
 
 static inline void world_release(void *memory, void *context) {
-    ((world_heap *)context)->blocks--;
+    --*(size_t *)context;
     free(memory);
 }
 
 /* For cmocka's setup and teardown; nothing may be left of the lock's memory. */
 static inline int world_new(void **state) {
     world *w = calloc(1, sizeof *w);
-    lkc_allocator allocator = {world_allocate, world_release, &w->heap};
+    lkc_allocator allocator = {world_allocate, world_release, &w->blocks};
     w->now_us = WORLD_START_US;
     w->lock = lkc_lock_new(&allocator);
     *state = w;
@@ -67,7 +58,7 @@ static inline int world_new(void **state) {
 static inline int world_free(void **state) {
     world *w = *state;
     lkc_lock_free(w->lock);
-    size_t left = w->heap.blocks;
+    size_t left = w->blocks;
     free(w);
     return left == 0 ? 0 : -1;
 }
@@ -186,12 +177,6 @@ static inline lkc_reply world_write(world *w, char letter, uint64_t req) {
     return world_acquire(w, &args);
 }
 
-static inline lkc_reply world_read_in(world *w, char letter, uint64_t req, const char *group) {
-    lkc_acquire_args args = world_request(letter, LKC_READ, req);
-    args.group = world_text(group);
-    return world_acquire(w, &args);
-}
-
 /* One more count for the hold that the letter has. */
 static inline lkc_reply world_more(world *w, char letter, lkc_mode mode, uint64_t req) {
     lkc_acquire_args args = world_request(letter, mode, req);
@@ -203,14 +188,6 @@ static inline lkc_reply world_release_hold(world *w, char letter, lkc_mode mode,
     lkc_release_args args = {world_handle(letter), req, world_hold(w, letter)->fence, mode};
     lkc_reply reply;
     assert_int_equal(lkc_lock_release(w->lock, w->now_us, &args, &reply), LKC_DONE);
-    world_after(w);
-    return reply;
-}
-
-static inline lkc_reply world_convert(world *w, char letter, uint64_t req) {
-    lkc_convert_args args = {world_handle(letter), req, world_hold(w, letter)->fence};
-    lkc_reply reply;
-    assert_int_equal(lkc_lock_convert(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);
     return reply;
 }
