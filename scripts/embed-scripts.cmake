@@ -122,7 +122,7 @@ typedef struct {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 
-/* In the order of lki_op (protocol/core/words.h). */
+/* In the order of lkc_op (protocol/core/words.h). */
 static const lki_script @array@[] = {
 @rows@};
 

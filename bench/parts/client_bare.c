@@ -36,7 +36,7 @@ void bare_load_scripts(redisContext *context) {
     }
 }
 
-static void put_head(const bare_lock *lock, lki_op op, const char **words) {
+static void put_head(const bare_lock *lock, lkc_op op, const char **words) {
     words[0] = "EVALSHA";
     words[1] = lki_scripts[op].sha1;
     words[2] = "4";
@@ -68,7 +68,7 @@ static bool ask_for_it(bare_lock *lock, bool wait) {
     char arguments[ARGUMENTS_ROOM];
     const char *words[TAKE_WORDS];
     size_t lengths[TAKE_WORDS];
-    put_head(lock, LKI_OP_ACQUIRE, words);
+    put_head(lock, LKC_OP_ACQUIRE, words);
     words[HEAD] = arguments; /* as one (SPEC 11.5) */
     for (size_t i = 0; i < HEAD; i++)
         lengths[i] = strlen(words[i]);
@@ -99,7 +99,7 @@ void bare_claim(bare_lock *lock) {
 void bare_give_back(bare_lock *lock) {
     char request[NUMBER_ROOM], fence[NUMBER_ROOM];
     const char *words[GIVE_WORDS];
-    put_head(lock, LKI_OP_RELEASE, words);
+    put_head(lock, LKC_OP_RELEASE, words);
     words[HEAD + 1] = print_number(request, ++lock->request);
     words[HEAD + 2] = print_number(fence, lock->fence);
     words[HEAD + 3] = "write";

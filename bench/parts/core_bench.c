@@ -51,8 +51,8 @@ static uint64_t scramble(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-static lki_handle handle_of(uint64_t client) {
-    lki_handle handle = {.number = 1};
+static lkc_handle handle_of(uint64_t client) {
+    lkc_handle handle = {.number = 1};
     uint64_t halves[2] = {scramble(client), scramble(~client)};
     memcpy(handle.client, halves, sizeof halves);
     return handle;
@@ -61,57 +61,57 @@ static lki_handle handle_of(uint64_t client) {
 /* Operations on one lock; time moves by a µs with each. */
 
 typedef struct {
-    lki_lock *lock;
+    lkc_lock *lock;
     uint64_t now_us;
     uint64_t req;
 } bench;
 
 static bench bench_new(void) {
-    bench b = {lki_lock_new(&plain_allocator), START_US, 0};
+    bench b = {lkc_lock_new(&plain_allocator), START_US, 0};
     demand(b.lock, "memory ran out");
     return b;
 }
 
-static lki_reply acquire(bench *b, const lki_handle *handle, lki_mode mode, uint64_t req) {
-    lki_acquire_args args = {.handle = *handle,
+static lkc_reply acquire(bench *b, const lkc_handle *handle, lkc_mode mode, uint64_t req) {
+    lkc_acquire_args args = {.handle = *handle,
                              .req = req,
                              .mode = mode,
                              .wait = true,
                              .lease_ms = LEASE_MS,
                              .who = {who, sizeof who - 1}};
-    lki_reply reply;
-    demand(lki_lock_acquire(b->lock, ++b->now_us, &args, &reply) == LKI_DONE, "acquire failed");
+    lkc_reply reply;
+    demand(lkc_lock_acquire(b->lock, ++b->now_us, &args, &reply) == LKC_DONE, "acquire failed");
     return reply;
 }
 
-static lki_reply give_back(bench *b, const lki_handle *handle, lki_mode mode, uint64_t req,
+static lkc_reply give_back(bench *b, const lkc_handle *handle, lkc_mode mode, uint64_t req,
                            uint64_t fence) {
-    lki_release_args args = {*handle, req, fence, mode};
-    lki_reply reply;
-    lki_lock_release(b->lock, ++b->now_us, &args, &reply);
-    demand(reply.answer == LKI_RELEASED, "release failed");
+    lkc_release_args args = {*handle, req, fence, mode};
+    lkc_reply reply;
+    lkc_lock_release(b->lock, ++b->now_us, &args, &reply);
+    demand(reply.answer == LKC_RELEASED, "release failed");
     return reply;
 }
 
-static void cancel(bench *b, const lki_handle *handle, uint64_t req) {
-    lki_cancel_args args = {*handle, req + 1, req};
-    lki_reply reply;
-    lki_lock_cancel(b->lock, ++b->now_us, &args, &reply);
-    demand(reply.answer == LKI_CANCELLED, "cancel failed");
+static void cancel(bench *b, const lkc_handle *handle, uint64_t req) {
+    lkc_cancel_args args = {*handle, req + 1, req};
+    lkc_reply reply;
+    lkc_lock_cancel(b->lock, ++b->now_us, &args, &reply);
+    demand(reply.answer == LKC_CANCELLED, "cancel failed");
 }
 
 /* Uncontended pairs. */
 
 static double pair_ns(size_t mode, size_t pairs) {
     bench b = bench_new();
-    lki_handle handle = handle_of(1);
+    lkc_handle handle = handle_of(1);
     uint64_t began = clock_ns();
     for (size_t i = 0; i < pairs; i++) {
-        lki_reply granted = acquire(&b, &handle, (lki_mode)mode, 2 * i + 1);
-        give_back(&b, &handle, (lki_mode)mode, 2 * i + 2, granted.fence);
+        lkc_reply granted = acquire(&b, &handle, (lkc_mode)mode, 2 * i + 1);
+        give_back(&b, &handle, (lkc_mode)mode, 2 * i + 2, granted.fence);
     }
     double spent = (double)(clock_ns() - began);
-    lki_lock_free(b.lock);
+    lkc_lock_free(b.lock);
     return spent / (double)pairs;
 }
 
@@ -141,7 +141,7 @@ static void on_integer(uint64_t value, void *context) {
     last->integers[last->count++] = value;
 }
 
-static void on_text(lki_text text, void *context) {
+static void on_text(lkc_text text, void *context) {
     (void)text;
     (void)context;
 }
@@ -151,22 +151,22 @@ static void on_error(const char *text, void *context) {
     demand(false, text);
 }
 
-static lki_text number_text(uint64_t value, char room[24]) {
-    return (lki_text){room, (size_t)snprintf(room, 24, "%" PRIu64, value)};
+static lkc_text number_text(uint64_t value, char room[24]) {
+    return (lkc_text){room, (size_t)snprintf(room, 24, "%" PRIu64, value)};
 }
 
 static double word_pair_ns(size_t unused, size_t pairs) {
     (void)unused;
     bench b = bench_new();
     last_reply last = {.count = 0};
-    lki_reply_sink sink = {on_array, on_integer, on_text, on_error, &last};
-    lki_handle handle = handle_of(1);
-    char handle_room[LKI_HANDLE_LENGTH + 1], req_room[24], fence_room[24];
-    lki_handle_print(&handle, handle_room);
-    lki_text name = {handle_room, LKI_HANDLE_LENGTH}, none = {"", 0}, zero = {"0", 1};
+    lkc_reply_sink sink = {on_array, on_integer, on_text, on_error, &last};
+    lkc_handle handle = handle_of(1);
+    char handle_room[LKC_HANDLE_LENGTH + 1], req_room[24], fence_room[24];
+    lkc_handle_print(&handle, handle_room);
+    lkc_text name = {handle_room, LKC_HANDLE_LENGTH}, none = {"", 0}, zero = {"0", 1};
     uint64_t began = clock_ns();
     for (size_t i = 0; i < pairs; i++) {
-        lki_text take[] = {name,
+        lkc_text take[] = {name,
                            number_text(2 * i + 1, req_room),
                            zero,
                            {"write", 5},
@@ -177,16 +177,16 @@ static double word_pair_ns(size_t unused, size_t pairs) {
                            none,
                            none,
                            {who, sizeof who - 1}};
-        lki_words_run(b.lock, ++b.now_us, LKI_OP_ACQUIRE, take, 11, &sink);
-        lki_text give[] = {name,
+        lkc_words_run(b.lock, ++b.now_us, LKC_OP_ACQUIRE, take, 11, &sink);
+        lkc_text give[] = {name,
                            number_text(2 * i + 2, req_room),
                            number_text(last.integers[1], fence_room),
                            {"write", 5}};
-        lki_words_run(b.lock, ++b.now_us, LKI_OP_RELEASE, give, 4, &sink);
+        lkc_words_run(b.lock, ++b.now_us, LKC_OP_RELEASE, give, 4, &sink);
     }
     double spent = (double)(clock_ns() - began);
-    demand(lki_lock_expires_ms(b.lock) == 0, "the lock was not free in the end");
-    lki_lock_free(b.lock);
+    demand(lkc_lock_expires_ms(b.lock) == 0, "the lock was not free in the end");
+    lkc_lock_free(b.lock);
     return spent / (double)pairs;
 }
 
@@ -195,34 +195,34 @@ static double word_pair_ns(size_t unused, size_t pairs) {
 static double join_leave_ns(size_t holders, size_t rounds) {
     bench b = bench_new();
     for (size_t i = 0; i < holders; i++) {
-        lki_handle handle = handle_of(i);
-        demand(acquire(&b, &handle, LKI_READ, 1).answer == LKI_GRANTED, "a reader waits");
+        lkc_handle handle = handle_of(i);
+        demand(acquire(&b, &handle, LKC_READ, 1).answer == LKC_GRANTED, "a reader waits");
     }
     uint64_t began = clock_ns();
     for (size_t i = 0; i < rounds; i++) {
-        lki_handle handle = handle_of(holders + i);
-        lki_reply granted = acquire(&b, &handle, LKI_READ, 1);
-        give_back(&b, &handle, LKI_READ, 2, granted.fence);
+        lkc_handle handle = handle_of(holders + i);
+        lkc_reply granted = acquire(&b, &handle, LKC_READ, 1);
+        give_back(&b, &handle, LKC_READ, 2, granted.fence);
     }
     double spent = (double)(clock_ns() - began);
-    lki_lock_free(b.lock);
+    lkc_lock_free(b.lock);
     return spent / (double)rounds / 2;
 }
 
 static double enqueue_cancel_ns(size_t waiters, size_t rounds) {
     bench b = bench_new();
     for (size_t i = 0; i <= waiters; i++) {
-        lki_handle handle = handle_of(i);
-        acquire(&b, &handle, i % 2 ? LKI_READ : LKI_WRITE, 1);
+        lkc_handle handle = handle_of(i);
+        acquire(&b, &handle, i % 2 ? LKC_READ : LKC_WRITE, 1);
     }
     uint64_t began = clock_ns();
     for (size_t i = 0; i < rounds; i++) {
-        lki_handle handle = handle_of(waiters + 1 + i);
-        demand(acquire(&b, &handle, LKI_WRITE, 1).answer == LKI_QUEUED, "a writer was granted");
+        lkc_handle handle = handle_of(waiters + 1 + i);
+        demand(acquire(&b, &handle, LKC_WRITE, 1).answer == LKC_QUEUED, "a writer was granted");
         cancel(&b, &handle, 1);
     }
     double spent = (double)(clock_ns() - began);
-    lki_lock_free(b.lock);
+    lkc_lock_free(b.lock);
     return spent / (double)rounds / 2;
 }
 
@@ -251,44 +251,44 @@ static double hand_over_ns(size_t waiters, size_t rounds) {
     }
     double clock_cost = median_of(samples, rounds);
     for (size_t i = 0; i < count; i++) {
-        lki_handle handle = handle_of(i);
-        acquire(&b, &handle, LKI_WRITE, ++reqs[i]);
+        lkc_handle handle = handle_of(i);
+        acquire(&b, &handle, LKC_WRITE, ++reqs[i]);
     }
     for (size_t i = 0; i < rounds; i++) {
         uint64_t *req = &reqs[i % count];
-        lki_handle handle = handle_of(i % count);
-        lki_reply granted = acquire(&b, &handle, LKI_WRITE, *req);
-        demand(granted.answer == LKI_GRANTED, "not handed over in turn");
+        lkc_handle handle = handle_of(i % count);
+        lkc_reply granted = acquire(&b, &handle, LKC_WRITE, *req);
+        demand(granted.answer == LKC_GRANTED, "not handed over in turn");
         uint64_t began = tick_ns();
-        give_back(&b, &handle, LKI_WRITE, ++*req, granted.fence);
+        give_back(&b, &handle, LKC_WRITE, ++*req, granted.fence);
         samples[i] = tick_ns() - began;
-        acquire(&b, &handle, LKI_WRITE, ++*req);
+        acquire(&b, &handle, LKC_WRITE, ++*req);
     }
     double median = median_of(samples, rounds);
     free(reqs);
     free(samples);
-    lki_lock_free(b.lock);
+    lkc_lock_free(b.lock);
     return median - clock_cost;
 }
 
-static size_t bytes_for_each(size_t parties, bool waiting) {
+static size_t bytes_for_each(size_t records, bool waiting) {
     bench b = bench_new();
-    lki_handle first = handle_of(0);
-    acquire(&b, &first, waiting ? LKI_WRITE : LKI_READ, 1);
-    size_t before = lki_lock_memory(b.lock);
-    for (size_t i = 1; i <= parties; i++) {
-        lki_handle handle = handle_of(i);
-        acquire(&b, &handle, LKI_READ, 1);
+    lkc_handle first = handle_of(0);
+    acquire(&b, &first, waiting ? LKC_WRITE : LKC_READ, 1);
+    size_t before = lkc_lock_memory(b.lock);
+    for (size_t i = 1; i <= records; i++) {
+        lkc_handle handle = handle_of(i);
+        acquire(&b, &handle, LKC_READ, 1);
     }
-    size_t bytes = (lki_lock_memory(b.lock) - before + parties - 1) / parties;
-    lki_lock_free(b.lock);
+    size_t bytes = (lkc_lock_memory(b.lock) - before + records - 1) / records;
+    lkc_lock_free(b.lock);
     return bytes;
 }
 
 static size_t empty_bytes(void) {
     bench b = bench_new();
-    size_t bytes = lki_lock_memory(b.lock);
-    lki_lock_free(b.lock);
+    size_t bytes = lkc_lock_memory(b.lock);
+    lkc_lock_free(b.lock);
     return bytes;
 }
 
@@ -355,8 +355,8 @@ int main(int count, char **arguments) {
     printf("\n%-36s %8s %8s %12s %9s\n", "uncontended, acquire + release", "best ns", "ns",
            "pairs/s", "baseline");
     print_pairs("baseline: malloc(256) + free", baseline, baseline.median);
-    print_pairs("write", measure(pair_ns, LKI_WRITE, PAIRS), baseline.median);
-    print_pairs("read", measure(pair_ns, LKI_READ, PAIRS), baseline.median);
+    print_pairs("write", measure(pair_ns, LKC_WRITE, PAIRS), baseline.median);
+    print_pairs("read", measure(pair_ns, LKC_READ, PAIRS), baseline.median);
     print_pairs("write, in words (words.h)", measure(word_pair_ns, 0, PAIRS), baseline.median);
 
     printf("\n%-36s %8d %8d %8d\n", "ns an operation, others there:", 1, 10, MANY);

@@ -50,7 +50,7 @@ void requests_load_scripts(bench_link *link) {
 }
 
 /* EVALSHA with the keys of `locks` times the same lock. */
-static bench_command command_of(lki_op op, const lock_keys *keys, size_t locks) {
+static bench_command command_of(lkc_op op, const lock_keys *keys, size_t locks) {
     bench_command command = {0};
     command_add(&command, "EVALSHA");
     command_add(&command, lki_scripts[op].sha1);
@@ -62,7 +62,7 @@ static bench_command command_of(lki_op op, const lock_keys *keys, size_t locks) 
 
 void request_acquire(bench_link *link, lock_request request, uint64_t floor, const char *answer,
                      uint64_t *fence) {
-    bench_command command = command_of(LKI_OP_ACQUIRE, request.keys, 1);
+    bench_command command = command_of(LKC_OP_ACQUIRE, request.keys, 1);
     char arguments[ARGUMENTS_ROOM]; /* as one (SPEC 11.5) */
     int length =
         snprintf(arguments, sizeof arguments,
@@ -73,7 +73,7 @@ void request_acquire(bench_link *link, lock_request request, uint64_t floor, con
 }
 
 void request_release(bench_link *link, lock_request request, uint64_t fence) {
-    bench_command command = command_of(LKI_OP_RELEASE, request.keys, 1);
+    bench_command command = command_of(LKC_OP_RELEASE, request.keys, 1);
     command_add(&command, request.handle->text);
     command_add_number(&command, request.req);
     command_add_number(&command, fence);
@@ -82,7 +82,7 @@ void request_release(bench_link *link, lock_request request, uint64_t fence) {
 }
 
 void request_cancel(bench_link *link, lock_request request, uint64_t target) {
-    bench_command command = command_of(LKI_OP_CANCEL, request.keys, 1);
+    bench_command command = command_of(LKC_OP_CANCEL, request.keys, 1);
     command_add(&command, request.handle->text);
     command_add_number(&command, request.req);
     command_add_number(&command, target);
@@ -90,14 +90,14 @@ void request_cancel(bench_link *link, lock_request request, uint64_t target) {
 }
 
 void request_inspect(bench_link *link, const lock_keys *keys, uint64_t limit) {
-    bench_command command = command_of(LKI_OP_INSPECT, keys, 1);
+    bench_command command = command_of(LKC_OP_INSPECT, keys, 1);
     command_add_number(&command, limit);
     link_send(link, &command, (bench_expectation){.answer = "lock"});
 }
 
 void request_renew(bench_link *link, const lock_keys *keys, const renew_entry *entries,
                    size_t count, const char *entry_answer) {
-    bench_command command = command_of(LKI_OP_RENEW, keys, count);
+    bench_command command = command_of(LKC_OP_RENEW, keys, count);
     for (size_t i = 0; i < count; i++) {
         command_add(&command, entries[i].handle->text);
         command_add_number(&command, entries[i].fence);

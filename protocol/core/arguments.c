@@ -1,12 +1,13 @@
 /*
- * See arguments.h. What the arguments of an operation are, and in which order, is one table; how an
- * argument is read is a function of its own, named in another.
+ * See arguments.h. One table has the arguments of each operation in their order. Each of them has a
+ * function that reads it.
  */
 #include "arguments.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NUMBER_MOST (UINT64_C(1) << 53)
 #define DAY_US UINT64_C(86400000000)
@@ -22,35 +23,35 @@ enum {
 };
 
 static const char *const policy_names[] = {
-    [LKI_FAIR] = "fair",
-    [LKI_PHASE_FAIR] = "phase-fair",
-    [LKI_PREFER_WRITER] = "prefer-writer",
-    [LKI_PREFER_READER] = "prefer-reader",
+    [LKC_FAIR] = "fair",
+    [LKC_PHASE_FAIR] = "phase-fair",
+    [LKC_PREFER_WRITER] = "prefer-writer",
+    [LKC_PREFER_READER] = "prefer-reader",
 };
 
-const char *lki_policy_name(lki_policy policy) {
+const char *lkc_policy_name(lkc_policy policy) {
     return policy_names[policy];
 }
 
-/* What reading an argument needs to know: the values so far, the time, and where a fault goes. */
+/* One argument that is being read: the values so far, the time, and room for a fault. */
 typedef struct {
     const char *name;
-    lki_text text;
+    lkc_text text;
     uint64_t now_us;
-    lki_values *values;
+    lkc_values *values;
     char *fault;
 } reading;
 
 static bool refuse(reading *read, const char *why) {
-    snprintf(read->fault, LKI_FAULT_MOST, "LKARG %s: %s", read->name, why);
+    snprintf(read->fault, LKC_FAULT_MOST, "LKARG %s: %s", read->name, why);
     return false;
 }
 
-static bool is(lki_text text, const char *word) {
+static bool is(lkc_text text, const char *word) {
     return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
 }
 
-static bool has_nul(lki_text text) {
+static bool has_nul(lkc_text text) {
     return text.length > 0 && memchr(text.bytes, '\0', text.length);
 }
 
@@ -74,9 +75,9 @@ static bool read_positive(reading *read, uint64_t *out) {
     return *out >= 1 || refuse(read, "must be at least 1");
 }
 
-static bool read_text(reading *read, size_t most, lki_text *out) {
+static bool read_text(reading *read, size_t most, lkc_text *out) {
     if (read->text.length > most || has_nul(read->text)) {
-        snprintf(read->fault, LKI_FAULT_MOST, "LKARG %s: must be at most %zu bytes without NUL",
+        snprintf(read->fault, LKC_FAULT_MOST, "LKARG %s: must be at most %zu bytes without NUL",
                  read->name, most);
         return false;
     }
@@ -87,7 +88,7 @@ static bool read_text(reading *read, size_t most, lki_text *out) {
 /* One function for each argument. */
 
 static bool read_handle(reading *read) {
-    return lki_handle_parse(read->text, &read->values->handle) ||
+    return lkc_handle_parse(read->text, &read->values->handle) ||
            refuse(read, "must be 32 hex digits, a dash and 12 hex digits");
 }
 
@@ -95,7 +96,7 @@ static bool read_req(reading *read) {
     return read_positive(read, &read->values->req);
 }
 
-/* Of an entry of renew: only a waiter is named by its number. */
+/* In an entry of renew: only a waiter is named by its number. */
 static bool read_entry_req(reading *read) {
     return read->values->fence == 0 ? read_positive(read, &read->values->req)
                                     : read_number(read, &read->values->req);
@@ -112,7 +113,7 @@ static bool read_fence(reading *read) {
 static bool read_mode(reading *read) {
     if (!is(read->text, "read") && !is(read->text, "write"))
         return refuse(read, "must be read or write");
-    read->values->mode = is(read->text, "read") ? LKI_READ : LKI_WRITE;
+    read->values->mode = is(read->text, "read") ? LKC_READ : LKC_WRITE;
     return true;
 }
 
@@ -128,7 +129,7 @@ static bool read_lease(reading *read) {
     uint64_t lease;
     if (!read_number(read, &lease))
         return false;
-    if (lease < LKI_LEASE_LEAST_MS || lease > LKI_LEASE_MOST_MS)
+    if (lease < LKC_LEASE_LEAST_MS || lease > LKC_LEASE_MOST_MS)
         return refuse(read, "must be 100 to 86400000");
     read->values->lease_ms = (uint32_t)lease;
     return true;
@@ -137,7 +138,7 @@ static bool read_lease(reading *read) {
 static bool read_policy(reading *read) {
     for (size_t i = 0; i < sizeof policy_names / sizeof *policy_names; i++) {
         if (is(read->text, policy_names[i])) {
-            read->values->policy = (lki_policy)i;
+            read->values->policy = (lkc_policy)i;
             return true;
         }
     }
@@ -178,7 +179,7 @@ typedef struct {
 
 /* SPEC 10: the arguments in their order. */
 static const argument arguments_of[][ARGUMENTS_MOST + 1] = {
-    [LKI_OP_ACQUIRE] = {{"handle", read_handle},
+    [LKC_OP_ACQUIRE] = {{"handle", read_handle},
                         {"req", read_req},
                         {"fence", read_fence},
                         {"mode", read_mode},
@@ -189,31 +190,31 @@ static const argument arguments_of[][ARGUMENTS_MOST + 1] = {
                         {"owner", read_owner},
                         {"group", read_group},
                         {"who", read_who}},
-    [LKI_OP_RELEASE] = {{"handle", read_handle},
+    [LKC_OP_RELEASE] = {{"handle", read_handle},
                         {"req", read_req},
                         {"fence", read_fence},
                         {"mode", read_mode}},
-    [LKI_OP_RENEW] = {{"handle", read_handle},
+    [LKC_OP_RENEW] = {{"handle", read_handle},
                       {"fence", read_fence},
                       {"req", read_entry_req},
                       {"lease_ms", read_lease}},
-    [LKI_OP_CONVERT] = {{"handle", read_handle}, {"req", read_req}, {"fence", read_fence}},
-    [LKI_OP_CANCEL] = {{"handle", read_handle}, {"req", read_req}, {"target", read_target}},
-    [LKI_OP_INSPECT] = {{"limit", read_limit}},
-    [LKI_OP_FORCE] = {{"owner", read_owner}},
+    [LKC_OP_CONVERT] = {{"handle", read_handle}, {"req", read_req}, {"fence", read_fence}},
+    [LKC_OP_CANCEL] = {{"handle", read_handle}, {"req", read_req}, {"target", read_target}},
+    [LKC_OP_INSPECT] = {{"limit", read_limit}},
+    [LKC_OP_FORCE] = {{"owner", read_owner}},
 };
 
-bool lki_arguments_parse(lki_op op, const lki_text *arguments, size_t count, uint64_t now_us,
-                         lki_values *out, char fault[LKI_FAULT_MOST]) {
+bool lkc_arguments_parse(lkc_op op, const lkc_text *arguments, size_t count, uint64_t now_us,
+                         lkc_values *out, char fault[LKC_FAULT_MOST]) {
     const argument *known = arguments_of[op];
     size_t expected = 0;
     while (known[expected].read)
         expected++;
     if (count != expected) {
-        snprintf(fault, LKI_FAULT_MOST, "LKARG arguments: expected %zu, got %zu", expected, count);
+        snprintf(fault, LKC_FAULT_MOST, "LKARG arguments: expected %zu, got %zu", expected, count);
         return false;
     }
-    *out = (lki_values){.req = 0};
+    *out = (lkc_values){.req = 0};
     for (size_t i = 0; i < count; i++) {
         reading read = {known[i].name, arguments[i], now_us, out, fault};
         if (!known[i].read(&read))
@@ -222,6 +223,6 @@ bool lki_arguments_parse(lki_op op, const lki_text *arguments, size_t count, uin
     return true;
 }
 
-bool lki_name_valid(lki_text name) {
+bool lkc_name_valid(lkc_text name) {
     return name.length >= 1 && name.length <= NAME_MOST && !has_nul(name);
 }

@@ -1,10 +1,9 @@
 /*
- * The invariants of SPEC 12, by their numbers, and those of the core's own structures. For tests:
- * it counts everything again, by looking at every record for every name.
+ * Checks the invariants of SPEC 12, by their numbers, and those of the core's own structures. For
+ * tests: it counts everything again, every record for every name.
  */
 #include "grant.h"
-#include "order.h"
-#include "parties.h"
+#include "records.h"
 
 #define CHECK(condition, sentence) \
     do {                           \
@@ -12,37 +11,37 @@
             return sentence;       \
     } while (0)
 
-static lki_party *hold_at(const lki_lock *lock, size_t i) {
-    return lki_party_by_deadline(lki_tree_at(&lock->holds, i));
+static lkc_record *hold_at(const lkc_lock *lock, size_t i) {
+    return lkc_record_by_deadline(lkc_tree_at(&lock->holds, i));
 }
 
-static lki_party *waiter_at(const lki_lock *lock, size_t i) {
-    return lki_party_by_deadline(lki_tree_at(&lock->waiters, i));
+static lkc_record *waiter_at(const lkc_lock *lock, size_t i) {
+    return lkc_record_by_deadline(lkc_tree_at(&lock->waiters, i));
 }
 
-static lki_name *name_at(const lki_names *names, size_t i) {
-    return LKI_NODE_OWNER(lki_tree_at(&names->tree, i), lki_name, node);
+static lkc_name *name_at(const lkc_names *names, size_t i) {
+    return LKC_NODE_OWNER(lkc_tree_at(&names->tree, i), lkc_name, node);
 }
 
-static const char *check_trees(const lki_lock *lock) {
-    const lki_tree *trees[] = {&lock->handles,    &lock->holds,   &lock->waiters,
+static const char *check_trees(const lkc_lock *lock) {
+    const lkc_tree *trees[] = {&lock->handles,    &lock->holds,   &lock->waiters,
                                &lock->readers,    &lock->writers, &lock->owners.tree,
                                &lock->groups.tree};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++)
-        CHECK(lki_tree_is_sound(trees[i]),
+        CHECK(lkc_tree_is_sound(trees[i]),
               "core: a tree is out of balance, or its sizes are wrong");
-    size_t queued = lki_tree_size(&lock->readers) + lki_tree_size(&lock->writers);
-    CHECK(queued + (lock->upgrade ? 1 : 0) == lki_tree_size(&lock->waiters),
+    size_t queued = lkc_tree_size(&lock->readers) + lkc_tree_size(&lock->writers);
+    CHECK(queued + (lock->upgrade ? 1 : 0) == lkc_tree_size(&lock->waiters),
           "core: waiters by deadline and by ticket are not the same");
     return NULL;
 }
 
-static const char *check_holding(const lki_lock *lock) {
+static const char *check_holding(const lkc_lock *lock) {
     CHECK(lock->write_holds == 0 || lock->holding_owners == 1,
           "12.1: while a write is held, one owner holds");
-    const lki_name *group = NULL;
-    for (size_t i = 0; lock->holding_owners > 1 && i < lki_tree_size(&lock->holds); i++) {
-        const lki_party *hold = hold_at(lock, i);
+    const lkc_name *group = NULL;
+    for (size_t i = 0; lock->holding_owners > 1 && i < lkc_tree_size(&lock->holds); i++) {
+        const lkc_record *hold = hold_at(lock, i);
         if (hold->hold.reads == 0)
             continue;
         CHECK(!group || group == hold->group,
@@ -50,73 +49,73 @@ static const char *check_holding(const lki_lock *lock) {
         group = hold->group;
     }
     CHECK(lock->holds.root || !lock->waiters.root, "12.3: if nobody holds, nobody waits");
-    const lki_party *first = lki_order_first(lock);
-    CHECK(!first || !lki_is_compatible(lock, first->owner, first->group, first->wait.mode),
+    const lkc_record *first = lkc_order_first(lock);
+    CHECK(!first || !lkc_is_compatible(lock, first->owner, first->group, first->wait.mode),
           "12.4: the first in order is not compatible");
-    const lki_party *upgrade = lock->upgrade;
+    const lkc_record *upgrade = lock->upgrade;
     CHECK(!upgrade || (upgrade->owner->count > 0 && lock->holding_owners > 1),
           "12.5: if an upgrade waits, its owner holds, and another owner too");
     return NULL;
 }
 
-static const char *check_hold(const lki_lock *lock, const lki_party *hold, uint64_t now_us) {
+static const char *check_hold(const lkc_lock *lock, const lkc_record *hold, uint64_t now_us) {
     CHECK(hold->hold.reads > 0 || hold->hold.writes > 0, "12.6: a hold has a count above 0");
     CHECK(hold->hold.first_fence <= hold->hold.fence && hold->hold.fence <= lock->fence,
           "12.6: first fence <= fence <= the lock's fence");
     CHECK(hold->deadline_us > now_us, "12.7: every deadline is above now");
-    CHECK(hold->holds && lki_pair_find(lock, &hold->handle).hold == hold,
+    CHECK(hold->is_hold && lkc_pair_find(lock, &hold->handle).hold == hold,
           "core: a hold is found by its handle");
     return NULL;
 }
 
-static const char *check_waiter(const lki_lock *lock, const lki_party *waiter, uint64_t now_us) {
+static const char *check_waiter(const lkc_lock *lock, const lkc_record *waiter, uint64_t now_us) {
     CHECK(waiter->deadline_us > now_us, "12.7: every deadline is above now");
     CHECK(waiter->wait.ticket <= lock->ticket, "12.7: a ticket is not above the lock's counter");
-    lki_pair pair = lki_pair_find(lock, &waiter->handle);
-    CHECK(!waiter->holds && pair.waiter == waiter, "core: a waiter is found by its handle");
+    lkc_pair pair = lkc_pair_find(lock, &waiter->handle);
+    CHECK(!waiter->is_hold && pair.waiter == waiter, "core: a waiter is found by its handle");
     CHECK(!pair.hold || waiter == lock->upgrade,
           "12.9: a handle that has a hold and a waiter waits for an upgrade");
     return NULL;
 }
 
-static const char *check_order(const lki_lock *lock) {
-    lki_order_walk walk = {.now_us = 0};
+static const char *check_order(const lkc_lock *lock) {
+    lkc_order_walk walk = {.now_us = 0};
     uint64_t reader = 0, writer = 0;
     size_t place = 0;
-    for (const lki_party *waiter; (waiter = lki_order_next(lock, &walk)); place++) {
-        CHECK(lki_order_place(lock, waiter) == place + 1, "3.5: a waiter's place is its position");
+    for (const lkc_record *waiter; (waiter = lkc_order_next(lock, &walk)); place++) {
+        CHECK(lkc_order_place(lock, waiter) == place + 1, "3.5: a waiter's place is its position");
         if (waiter == lock->upgrade)
             continue;
-        uint64_t *ticket = waiter->wait.mode == LKI_READ ? &reader : &writer;
+        uint64_t *ticket = waiter->wait.mode == LKC_READ ? &reader : &writer;
         CHECK(waiter->wait.ticket > *ticket, "12.7: tickets differ, and stand in order");
         *ticket = waiter->wait.ticket;
     }
-    CHECK(place == lki_tree_size(&lock->waiters), "3.5: every waiter stands in the order");
+    CHECK(place == lkc_tree_size(&lock->waiters), "3.5: every waiter stands in the order");
     return NULL;
 }
 
-static const char *check_names(const lki_lock *lock) {
+static const char *check_names(const lkc_lock *lock) {
     size_t holding = 0;
-    for (size_t i = 0; i < lki_tree_size(&lock->owners.tree); i++) {
-        const lki_name *owner = name_at(&lock->owners, i);
+    for (size_t i = 0; i < lkc_tree_size(&lock->owners.tree); i++) {
+        const lkc_name *owner = name_at(&lock->owners, i);
         size_t count = 0, references = 0;
-        for (size_t j = 0; j < lki_tree_size(&lock->holds); j++)
+        for (size_t j = 0; j < lkc_tree_size(&lock->holds); j++)
             count += hold_at(lock, j)->owner == owner;
-        for (size_t j = 0; j < lki_tree_size(&lock->waiters); j++)
+        for (size_t j = 0; j < lkc_tree_size(&lock->waiters); j++)
             references += waiter_at(lock, j)->owner == owner;
         CHECK(owner->count == count, "12.8: the holds of an owner are counted");
         CHECK(owner->references == count + references, "core: references to an owner are counted");
         holding += count > 0;
     }
     CHECK(lock->holding_owners == holding, "12.8: the owners that hold are counted");
-    for (size_t i = 0; i < lki_tree_size(&lock->groups.tree); i++) {
-        const lki_name *group = name_at(&lock->groups, i);
-        size_t count = 0, references = lock->reading == group;
-        for (size_t j = 0; j < lki_tree_size(&lock->holds); j++) {
+    for (size_t i = 0; i < lkc_tree_size(&lock->groups.tree); i++) {
+        const lkc_name *group = name_at(&lock->groups, i);
+        size_t count = 0, references = lock->read_group == group;
+        for (size_t j = 0; j < lkc_tree_size(&lock->holds); j++) {
             references += hold_at(lock, j)->group == group;
             count += hold_at(lock, j)->group == group && hold_at(lock, j)->hold.reads > 0;
         }
-        for (size_t j = 0; j < lki_tree_size(&lock->waiters); j++)
+        for (size_t j = 0; j < lkc_tree_size(&lock->waiters); j++)
             references += waiter_at(lock, j)->group == group;
         CHECK(group->count == count, "12.8: the read holds of a group are counted");
         CHECK(group->references == references, "core: references to a group are counted");
@@ -124,9 +123,9 @@ static const char *check_names(const lki_lock *lock) {
     return NULL;
 }
 
-static const char *check_parties(const lki_lock *lock, uint64_t now_us) {
-    size_t reading = 0, writing = 0, handles = lki_tree_size(&lock->holds);
-    for (size_t i = 0; i < lki_tree_size(&lock->holds); i++) {
+static const char *check_records(const lkc_lock *lock, uint64_t now_us) {
+    size_t reading = 0, writing = 0, handles = lkc_tree_size(&lock->holds);
+    for (size_t i = 0; i < lkc_tree_size(&lock->holds); i++) {
         const char *fault = check_hold(lock, hold_at(lock, i), now_us);
         CHECK(!fault, fault);
         reading += hold_at(lock, i)->hold.reads > 0;
@@ -134,34 +133,35 @@ static const char *check_parties(const lki_lock *lock, uint64_t now_us) {
     }
     CHECK(lock->read_holds == reading, "12.8: the read holds are counted");
     CHECK(lock->write_holds == writing, "12.8: the write holds are counted");
-    for (size_t i = 0; i < lki_tree_size(&lock->waiters); i++) {
+    for (size_t i = 0; i < lkc_tree_size(&lock->waiters); i++) {
         const char *fault = check_waiter(lock, waiter_at(lock, i), now_us);
         CHECK(!fault, fault);
-        handles += !lki_pair_find(lock, &waiter_at(lock, i)->handle).hold;
+        handles += !lkc_pair_find(lock, &waiter_at(lock, i)->handle).hold;
     }
-    CHECK(handles == lki_tree_size(&lock->handles), "core: the tree of handles has nobody else");
+    CHECK(handles == lkc_tree_size(&lock->handles),
+          "core: the tree of handles has no other record");
     return NULL;
 }
 
-static const char *check_life(const lki_lock *lock) {
+static const char *check_life(const lkc_lock *lock) {
     CHECK(!lock->marked || lock->mark_fence <= lock->fence,
           "12.10: a mark's fence is not above the lock's");
-    if (lki_lock_is_empty(lock)) {
+    if (lkc_lock_is_empty(lock)) {
         CHECK(lock->marked || lock->fence == 0, "7.1: nothing of the lock is left");
-        CHECK(lock->ticket == 0 && lock->floor == 0 && !lock->reading && !lock->owners.tree.root &&
-                  !lock->groups.tree.root && !lock->handles.root,
+        CHECK(lock->ticket == 0 && lock->floor == 0 && !lock->read_group &&
+                  !lock->owners.tree.root && !lock->groups.tree.root && !lock->handles.root,
               "7.2: the mark and the fence are left, and the rest is gone");
         return NULL;
     }
-    CHECK(lock->phase == (lock->write_holds > 0 ? LKI_PHASE_WRITE : LKI_PHASE_READ),
+    CHECK(lock->phase == (lock->write_holds > 0 ? LKC_PHASE_WRITE : LKC_PHASE_READ),
           "3.6: the phase is that of what is held");
     return NULL;
 }
 
-const char *lki_lock_check(const lki_lock *lock, uint64_t now_us) {
+const char *lkc_lock_check(const lkc_lock *lock, uint64_t now_us) {
     const char *fault = check_trees(lock);
     if (!fault)
-        fault = check_parties(lock, now_us);
+        fault = check_records(lock, now_us);
     if (!fault)
         fault = check_order(lock);
     if (!fault)

@@ -1,194 +1,203 @@
 /*
- * The lock of ../SPEC.md as a pure state machine: one lki_lock is one lock.
+ * The lock of ../SPEC.md as a pure state machine: one lkc_lock is one lock.
  *
- * It knows no I/O, no clock, no randomness and no names: the time is an argument of every
- * operation, and what must be told to waiting clients is left in the lock as events, to be fetched
- * before the next operation. Memory comes from the allocator given at birth. When it runs out, an
- * operation returns LKI_NO_MEMORY and has changed nothing.
+ * The core does no I/O, reads no clock, draws no random numbers and does not know the names of
+ * locks. Every operation gets the time as an argument. Its messages to clients stay in the lock as
+ * events; the caller fetches them before the next operation. Memory comes from the allocator that
+ * lkc_lock_new gets. When memory runs out, an operation returns LKC_NO_MEMORY and has changed
+ * nothing.
  *
- * A lock is not thread-safe. Every operation costs O(log n + k log n), n holds and waiters, k
- * granted or dropped.
+ * A lock is not thread-safe. An operation costs O(log n + k log n) with n holds and waiters, of
+ * which it grants or drops k.
  */
-#ifndef LKI_CORE_H
-#define LKI_CORE_H
+#ifndef LKC_CORE_H
+#define LKC_CORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that somebody else owns; may contain anything. */
+/* Borrowed bytes of any value. */
 typedef struct {
     const char *bytes;
     size_t length;
-} lki_text;
+} lkc_text;
 
-/* SPEC 1.2. The order of handles is that of their text: client, then number. */
+/* SPEC 1.2. Handles are ordered as their texts are: by client, then by number. */
 typedef struct {
     unsigned char client[16];
     uint64_t number; /* below 2^48 */
-} lki_handle;
+} lkc_handle;
 
-typedef enum { LKI_READ, LKI_WRITE } lki_mode;
-typedef enum { LKI_FAIR, LKI_PHASE_FAIR, LKI_PREFER_WRITER, LKI_PREFER_READER } lki_policy;
+enum { LKC_HANDLE_LENGTH = 45, LKC_CLIENT_LENGTH = 32 };
+
+/* False, with `out` untouched, when the text is not that of a handle. */
+bool lkc_handle_parse(lkc_text, lkc_handle *out);
+
+/* Writes the text and a NUL. */
+void lkc_handle_print(const lkc_handle *, char out[LKC_HANDLE_LENGTH + 1]);
+
+typedef enum { LKC_READ, LKC_WRITE } lkc_mode;
+typedef enum { LKC_FAIR, LKC_PHASE_FAIR, LKC_PREFER_WRITER, LKC_PREFER_READER } lkc_policy;
 
 enum {
-    LKI_FLAG_ABANDONED = 1, /* SPEC 10.3; the policy stands above it */
-    LKI_FLAG_POLICY_SHIFT = 1
+    LKC_FLAG_ABANDONED = 1, /* SPEC 10.3; the bits above are the policy */
+    LKC_FLAG_POLICY_SHIFT = 1
 };
 
-#define LKI_LEASE_LEAST_MS 100U
-#define LKI_LEASE_MOST_MS 86400000U
-#define LKI_COUNT_MOST 65535U
+#define LKC_LEASE_LEAST_MS 100U
+#define LKC_LEASE_MOST_MS 86400000U
+#define LKC_COUNT_MOST 65535U
 
-/* malloc's and free's contracts; allocate may return NULL. */
+/* The contracts of malloc and free; allocate may return NULL. */
 typedef struct {
     void *(*allocate)(size_t size, void *context);
     void (*release)(void *memory, void *context);
     void *context;
-} lki_allocator;
+} lkc_allocator;
 
-typedef struct lki_lock lki_lock;
+typedef struct lkc_lock lkc_lock;
 
-typedef enum { LKI_DONE, LKI_NO_MEMORY, LKI_TOO_DEEP } lki_outcome;
+typedef enum { LKC_DONE, LKC_NO_MEMORY, LKC_TOO_DEEP } lkc_outcome;
 
 typedef enum {
-    LKI_GRANTED,   /* fence, ms, flags */
-    LKI_QUEUED,    /* place, ms */
-    LKI_BUSY,      /* ms */
-    LKI_DEADLOCK,  /* */
-    LKI_NOT_HELD,  /* */
-    LKI_STALE,     /* */
-    LKI_RELEASED,  /* reads, writes */
-    LKI_LEASE,     /* ms: a hold was renewed */
-    LKI_CANCELLED, /* */
-    LKI_FORCED     /* count */
-} lki_answer;
+    LKC_GRANTED,   /* fence, ms, flags */
+    LKC_QUEUED,    /* place, ms */
+    LKC_BUSY,      /* ms */
+    LKC_DEADLOCK,  /* */
+    LKC_NOT_HELD,  /* */
+    LKC_STALE,     /* */
+    LKC_RELEASED,  /* reads, writes */
+    LKC_LEASE,     /* ms: a hold was renewed */
+    LKC_CANCELLED, /* */
+    LKC_FORCED     /* count */
+} lkc_answer;
 
-/* The answer to an operation; only the members that the answer names above mean something. */
+/* The reply to an operation. Only the members that stand beside its answer above have a meaning. */
 typedef struct {
-    lki_answer answer;
+    lkc_answer answer;
     uint64_t fence;
     uint64_t ms;
     unsigned flags;
     size_t place;
     unsigned reads, writes;
     size_t count;
-} lki_reply;
+} lkc_reply;
 
 typedef struct {
-    lki_handle handle;
+    lkc_handle handle;
     uint64_t req, fence;
-    lki_mode mode;
+    lkc_mode mode;
     bool wait;
     uint32_t lease_ms;
-    lki_policy policy;
+    lkc_policy policy;
     uint64_t floor;
-    lki_text owner; /* empty: the handle's own text (SPEC 1.3) */
-    lki_text group, who;
-} lki_acquire_args;
+    lkc_text owner; /* empty: the handle's own text (SPEC 1.3) */
+    lkc_text group, who;
+} lkc_acquire_args;
 
 typedef struct {
-    lki_handle handle;
+    lkc_handle handle;
     uint64_t req, fence;
-    lki_mode mode;
-} lki_release_args;
+    lkc_mode mode;
+} lkc_release_args;
 
 typedef struct {
-    lki_handle handle;
+    lkc_handle handle;
     uint64_t fence; /* 0: the waiter with number req */
     uint64_t req;
     uint32_t lease_ms;
-} lki_renew_args;
+} lkc_renew_args;
 
 typedef struct {
-    lki_handle handle;
+    lkc_handle handle;
     uint64_t req, fence;
-} lki_convert_args;
+} lkc_convert_args;
 
 typedef struct {
-    lki_handle handle;
+    lkc_handle handle;
     uint64_t req, target;
-} lki_cancel_args;
+} lkc_cancel_args;
 
 /* NULL when memory runs out. */
-lki_lock *lki_lock_new(const lki_allocator *);
-void lki_lock_free(lki_lock *);
+lkc_lock *lkc_lock_new(const lkc_allocator *);
+void lkc_lock_free(lkc_lock *);
 
 /*
- * The operations of SPEC 10. `now_us` is the server's time. The arguments have been checked
- * (words.h does it); their texts are copied where they must outlive the call. `reply` is untouched
- * unless the outcome is LKI_DONE.
+ * The operations of SPEC 10. `now_us` is the server's time. The caller has checked the arguments
+ * (words.h does that). The lock copies texts that must outlive the call. `reply` is untouched unless
+ * the outcome is LKC_DONE.
  */
-lki_outcome lki_lock_acquire(lki_lock *, uint64_t now_us, const lki_acquire_args *, lki_reply *);
-lki_outcome lki_lock_release(lki_lock *, uint64_t now_us, const lki_release_args *, lki_reply *);
-lki_outcome lki_lock_renew(lki_lock *, uint64_t now_us, const lki_renew_args *, lki_reply *);
-lki_outcome lki_lock_convert(lki_lock *, uint64_t now_us, const lki_convert_args *, lki_reply *);
-lki_outcome lki_lock_cancel(lki_lock *, uint64_t now_us, const lki_cancel_args *, lki_reply *);
-lki_outcome lki_lock_force(lki_lock *, uint64_t now_us, lki_text owner, lki_reply *);
+lkc_outcome lkc_lock_acquire(lkc_lock *, uint64_t now_us, const lkc_acquire_args *, lkc_reply *);
+lkc_outcome lkc_lock_release(lkc_lock *, uint64_t now_us, const lkc_release_args *, lkc_reply *);
+lkc_outcome lkc_lock_renew(lkc_lock *, uint64_t now_us, const lkc_renew_args *, lkc_reply *);
+lkc_outcome lkc_lock_convert(lkc_lock *, uint64_t now_us, const lkc_convert_args *, lkc_reply *);
+lkc_outcome lkc_lock_cancel(lkc_lock *, uint64_t now_us, const lkc_cancel_args *, lkc_reply *);
+lkc_outcome lkc_lock_force(lkc_lock *, uint64_t now_us, lkc_text owner, lkc_reply *);
 
 /*
- * SPEC 7.3: the instant, in ms, at which whatever is left goes by itself; 0 when nothing is left
- * (7.1). An operation from then on finds nothing, whether or not the lock has been freed meanwhile.
+ * SPEC 7.3: the instant, in ms, at which the whole lock expires; 0 when nothing is left of it (7.1).
+ * From that instant on, operations find an empty lock, whether or not the caller has freed this one.
  */
-uint64_t lki_lock_expires_ms(const lki_lock *);
+uint64_t lkc_lock_expires_ms(const lkc_lock *);
 
 /*
- * What the last operation has to tell (SPEC 10.10), in the order of the lines of a message; after
- * LKI_NO_MEMORY, nothing.
+ * The events of the last operation, in the order of the lines of a message (SPEC 10.10). After
+ * LKC_NO_MEMORY there are none.
  */
-typedef enum { LKI_EVENT_LOST, LKI_EVENT_GRANTED, LKI_EVENT_WATCH } lki_event_kind;
+typedef enum { LKC_EVENT_LOST, LKC_EVENT_GRANTED, LKC_EVENT_WATCH } lkc_event_kind;
 
 typedef struct {
-    lki_event_kind kind;
-    lki_handle handle;
+    lkc_event_kind kind;
+    lkc_handle handle;
     uint64_t req, fence, time_us, ms;
     unsigned flags;
-} lki_event;
+} lkc_event;
 
 /* Calls `each` for every event of the last operation. */
-typedef void lki_event_fn(const lki_event *, void *context);
-void lki_lock_events(const lki_lock *, lki_event_fn *each, void *context);
+typedef void lkc_event_fn(const lkc_event *, void *context);
+void lkc_lock_events(const lkc_lock *, lkc_event_fn *each, void *context);
 
 /* SPEC 10.8. */
 typedef struct {
-    bool alive; /* somebody holds or waits; otherwise there is no policy */
-    lki_policy policy;
+    bool alive; /* somebody holds or waits; otherwise the lock has no policy */
+    lkc_policy policy;
     uint64_t fence;
     bool abandoned;
     size_t holders, waiters;
-} lki_info;
+} lkc_info;
 
 typedef struct {
-    lki_handle handle;
-    lki_text owner, group, who; /* good during the call only */
+    lkc_handle handle;
+    lkc_text owner, group, who; /* valid during the call only */
     unsigned reads, writes;
     uint64_t left_ms, held_ms, fence;
     bool provisional;
-} lki_hold_row;
+} lkc_hold_row;
 
-typedef enum { LKI_WAITS_READ, LKI_WAITS_WRITE, LKI_WAITS_UPGRADE } lki_wait_kind;
+typedef enum { LKC_WAITS_READ, LKC_WAITS_WRITE, LKC_WAITS_UPGRADE } lkc_wait_kind;
 
 typedef struct {
-    lki_handle handle;
-    lki_text owner, group, who; /* good during the call only */
-    lki_wait_kind mode;
+    lkc_handle handle;
+    lkc_text owner, group, who; /* valid during the call only */
+    lkc_wait_kind mode;
     uint64_t left_ms, waited_ms, req;
-} lki_waiter_row;
+} lkc_waiter_row;
 
-typedef void lki_hold_row_fn(const lki_hold_row *, void *context);
-typedef void lki_waiter_row_fn(const lki_waiter_row *, void *context);
+typedef void lkc_hold_row_fn(const lkc_hold_row *, void *context);
+typedef void lkc_waiter_row_fn(const lkc_waiter_row *, void *context);
 
 /*
- * Fills `info` first; then calls each row's function, at most `limit` times each, in the order of
+ * Fills `info`, then calls the functions for the rows, each at most `limit` times, in the order of
  * SPEC 10.8. Changes nothing.
  */
-void lki_lock_inspect(const lki_lock *, uint64_t now_us, size_t limit, lki_info *info,
-                      lki_hold_row_fn *, lki_waiter_row_fn *, void *context);
+void lkc_lock_inspect(const lkc_lock *, uint64_t now_us, size_t limit, lkc_info *info,
+                      lkc_hold_row_fn *, lkc_waiter_row_fn *, void *context);
 
-/* For tests. NULL, or a sentence that says which invariant of SPEC 12 does not hold at `now_us`. */
-const char *lki_lock_check(const lki_lock *, uint64_t now_us);
+/* For tests. NULL, or a sentence that names the invariant of SPEC 12 that is broken at `now_us`. */
+const char *lkc_lock_check(const lkc_lock *, uint64_t now_us);
 
-/* For tests and for the server's memory report: bytes that the lock has from its allocator. */
-size_t lki_lock_memory(const lki_lock *);
+/* For tests and for a server's memory report: how many bytes the lock has from its allocator. */
+size_t lkc_lock_memory(const lkc_lock *);
 
 #endif

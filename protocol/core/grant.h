@@ -1,33 +1,46 @@
-/* Granting one request: who may hold together (SPEC 2), phase (3.6), mark (6), fences (8). */
-#ifndef LKI_GRANT_H
-#define LKI_GRANT_H
+/*
+ * Granting one request: who comes next (SPEC 3.5), who may hold together (2), the phase (3.6) and
+ * fences (8). acquire.c and settle.c decide when to grant.
+ */
+#ifndef LKC_GRANT_H
+#define LKC_GRANT_H
 
-#include "state.h"
+#include "lock.h"
+
+/* The order of waiters. */
+
+lkc_record *lkc_order_first(const lkc_lock *); /* NULL: nobody waits */
+size_t lkc_order_place(const lkc_lock *, const lkc_record *waiter);
+
+/* A walk along the waiters in order that skips expired ones. The caller sets the first two. */
+typedef struct {
+    uint64_t now_us;   /* 0: skips none */
+    bool hide_upgrade; /* the upgrade is dropped with its hold (SPEC 4.6) */
+    bool past_upgrade;
+    size_t reader, writer; /* indices in the queues */
+    size_t writers_shown;
+} lkc_order_walk;
+
+lkc_record *lkc_order_next(const lkc_lock *, lkc_order_walk *); /* NULL at the end */
 
 /* SPEC 2.3. */
-bool lki_is_compatible(const lki_lock *, const lki_name *owner, const lki_name *group, lki_mode);
+bool lkc_is_compatible(const lkc_lock *, const lkc_name *owner, const lkc_name *group, lkc_mode);
 
-/* What a grant needs to know of the request. */
+/* The part of a request that a grant needs. */
 typedef struct {
-    lki_mode mode;
+    lkc_mode mode;
     uint64_t req;
     uint64_t floor;
     bool begins_life; /* SPEC 1.7 */
-} lki_grant;
+} lkc_grant;
 
-/* Makes a record with its deadline, in no tree, a hold with one count. */
-void lki_grant_new(lki_lock *, lki_party *, const lki_grant *);
+/* Makes a record that has a deadline and is in no tree a hold with one count. */
+void lkc_grant_new(lkc_lock *, lkc_record *, const lkc_grant *);
 
 /* Adds one count to a hold. */
-void lki_grant_more(lki_lock *, lki_party *hold, const lki_grant *);
+void lkc_grant_more(lkc_lock *, lkc_record *hold, const lkc_grant *);
 
-/* SPEC 3.6, after direct grants and settlings. */
-void lki_phase_update(lki_lock *);
-
-/* A hold with writes went without being released, at that instant (SPEC 6.1). */
-void lki_mark_leave(lki_lock *, uint64_t instant_us);
-
-/* A hold gave its last write (SPEC 6.3). */
-void lki_mark_clear(lki_lock *, const lki_party *hold);
+/* SPEC 3.6. Must follow every direct grant and every settling. */
+void lkc_phase_update(lkc_lock *);
 
 #endif

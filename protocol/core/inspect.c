@@ -1,68 +1,68 @@
 /*
- * inspect (SPEC 10.8). It changes nothing, so what 5.2 would drop is still there: those are left
- * out here, and so is what would go with them.
+ * inspect (SPEC 10.8). It changes nothing, so the lock still has the records that SPEC 5.2 would
+ * drop. inspect leaves them out, and the upgrade that would be dropped with them.
  */
-#include "order.h"
-#include "parties.h"
+#include "grant.h"
+#include "records.h"
 
-/* What 5.2 would leave. */
+/* The lock as SPEC 5.2 would leave it. */
 typedef struct {
     uint64_t now_us;
-    size_t holds_out, waiters_out; /* have run out: the first ones by deadline */
-    bool hide_upgrade;             /* it has not run out, but goes with those (SPEC 4.6) */
+    size_t expired_holds, expired_waiters; /* the first ones by deadline */
+    bool hide_upgrade; /* it has not expired, but is dropped with a hold (SPEC 4.6) */
     bool marked;
-} rest;
+} remaining;
 
-static size_t count_run_out(const lki_tree *deadlines, uint64_t now_us) {
+static size_t count_expired(const lkc_tree *deadlines, uint64_t now_us) {
     size_t count = 0;
-    const lki_party *party;
-    while ((party = lki_party_by_deadline(lki_tree_at(deadlines, count))) &&
-           party->deadline_us <= now_us)
+    const lkc_record *record;
+    while ((record = lkc_record_by_deadline(lkc_tree_at(deadlines, count))) &&
+           record->deadline_us <= now_us)
         count++;
     return count;
 }
 
-static void look_at_run_out_holds(const lki_lock *lock, rest *left) {
-    const lki_party *upgrade = lock->upgrade;
-    size_t of_upgrade = 0; /* holds of its owner that ran out */
+static void look_at_expired_holds(const lkc_lock *lock, remaining *left) {
+    const lkc_record *upgrade = lock->upgrade;
+    size_t of_upgrade = 0; /* expired holds of the upgrade's owner */
     bool own = false;
-    for (size_t i = 0; i < left->holds_out; i++) {
-        const lki_party *hold = lki_party_by_deadline(lki_tree_at(&lock->holds, i));
+    for (size_t i = 0; i < left->expired_holds; i++) {
+        const lkc_record *hold = lkc_record_by_deadline(lkc_tree_at(&lock->holds, i));
         left->marked = left->marked || hold->hold.writes > 0; /* SPEC 6.1 */
         if (upgrade && hold->owner == upgrade->owner) {
             of_upgrade++;
-            own = own || lki_handle_is(&hold->handle, &upgrade->handle);
+            own = own || lkc_handle_is(&hold->handle, &upgrade->handle);
         }
     }
     left->hide_upgrade = upgrade && upgrade->deadline_us > left->now_us &&
                          (own || of_upgrade == upgrade->owner->count);
 }
 
-static rest look(const lki_lock *lock, uint64_t now_us) {
-    rest left = {.now_us = now_us, .marked = lock->marked};
-    left.holds_out = count_run_out(&lock->holds, now_us);
-    left.waiters_out = count_run_out(&lock->waiters, now_us);
-    look_at_run_out_holds(lock, &left);
+static remaining look(const lkc_lock *lock, uint64_t now_us) {
+    remaining left = {.now_us = now_us, .marked = lock->marked};
+    left.expired_holds = count_expired(&lock->holds, now_us);
+    left.expired_waiters = count_expired(&lock->waiters, now_us);
+    look_at_expired_holds(lock, &left);
     return left;
 }
 
-static uint64_t left_ms(const lki_party *party, uint64_t now_us) {
-    return (party->deadline_us - now_us) / LKI_MS_US;
+static uint64_t left_ms(const lkc_record *record, uint64_t now_us) {
+    return (record->deadline_us - now_us) / LKC_MS_US;
 }
 
-static uint64_t age_ms(const lki_party *party, uint64_t now_us) {
-    return now_us > party->since_us ? (now_us - party->since_us) / LKI_MS_US : 0;
+static uint64_t age_ms(const lkc_record *record, uint64_t now_us) {
+    return now_us > record->since_us ? (now_us - record->since_us) / LKC_MS_US : 0;
 }
 
-static lki_text who(const lki_party *party) {
-    return (lki_text){party->who, party->who_length};
+static lkc_text who(const lkc_record *record) {
+    return (lkc_text){record->who, record->who_length};
 }
 
-static void send_hold(const lki_party *hold, uint64_t now_us, lki_hold_row_fn *each,
+static void send_hold(const lkc_record *hold, uint64_t now_us, lkc_hold_row_fn *each,
                       void *context) {
-    char owner[LKI_HANDLE_LENGTH + 1];
-    lki_hold_row row = {.handle = hold->handle,
-                        .owner = lki_name_text(hold->owner, owner),
+    char owner[LKC_HANDLE_LENGTH + 1];
+    lkc_hold_row row = {.handle = hold->handle,
+                        .owner = lkc_name_text(hold->owner, owner),
                         .group = {hold->group->bytes, hold->group->length},
                         .who = who(hold),
                         .reads = hold->hold.reads,
@@ -74,17 +74,17 @@ static void send_hold(const lki_party *hold, uint64_t now_us, lki_hold_row_fn *e
     each(&row, context);
 }
 
-static lki_wait_kind wait_kind(const lki_lock *lock, const lki_party *waiter) {
+static lkc_wait_kind wait_kind(const lkc_lock *lock, const lkc_record *waiter) {
     if (waiter == lock->upgrade)
-        return LKI_WAITS_UPGRADE;
-    return waiter->wait.mode == LKI_READ ? LKI_WAITS_READ : LKI_WAITS_WRITE;
+        return LKC_WAITS_UPGRADE;
+    return waiter->wait.mode == LKC_READ ? LKC_WAITS_READ : LKC_WAITS_WRITE;
 }
 
-static void send_waiter(const lki_lock *lock, const lki_party *waiter, uint64_t now_us,
-                        lki_waiter_row_fn *each, void *context) {
-    char owner[LKI_HANDLE_LENGTH + 1];
-    lki_waiter_row row = {.handle = waiter->handle,
-                          .owner = lki_name_text(waiter->owner, owner),
+static void send_waiter(const lkc_lock *lock, const lkc_record *waiter, uint64_t now_us,
+                        lkc_waiter_row_fn *each, void *context) {
+    char owner[LKC_HANDLE_LENGTH + 1];
+    lkc_waiter_row row = {.handle = waiter->handle,
+                          .owner = lkc_name_text(waiter->owner, owner),
                           .group = {waiter->group->bytes, waiter->group->length},
                           .who = who(waiter),
                           .mode = wait_kind(lock, waiter),
@@ -94,27 +94,28 @@ static void send_waiter(const lki_lock *lock, const lki_party *waiter, uint64_t 
     each(&row, context);
 }
 
-static lki_info summarize(const lki_lock *lock, const rest *left) {
-    lki_info info = {.policy = lock->policy, .fence = lock->fence, .abandoned = left->marked};
-    info.holders = lki_tree_size(&lock->holds) - left->holds_out;
-    info.waiters = lki_tree_size(&lock->waiters) - left->waiters_out - (left->hide_upgrade ? 1 : 0);
+static lkc_info summarize(const lkc_lock *lock, const remaining *left) {
+    lkc_info info = {.policy = lock->policy, .fence = lock->fence, .abandoned = left->marked};
+    info.holders = lkc_tree_size(&lock->holds) - left->expired_holds;
+    info.waiters =
+        lkc_tree_size(&lock->waiters) - left->expired_waiters - (left->hide_upgrade ? 1 : 0);
     info.alive = info.holders > 0 || info.waiters > 0;
-    if (lki_lock_expires_ms(lock) * LKI_MS_US <= left->now_us)
-        info.abandoned = false; /* SPEC 7.3: everything has gone */
+    if (lkc_lock_expires_ms(lock) * LKC_MS_US <= left->now_us)
+        info.abandoned = false; /* SPEC 7.3: the whole lock has expired */
     if (!info.alive && !info.abandoned)
         info.fence = 0; /* SPEC 7.1 */
     return info;
 }
 
-void lki_lock_inspect(const lki_lock *lock, uint64_t now_us, size_t limit, lki_info *info,
-                      lki_hold_row_fn *each_hold, lki_waiter_row_fn *each_waiter, void *context) {
-    rest left = look(lock, now_us);
+void lkc_lock_inspect(const lkc_lock *lock, uint64_t now_us, size_t limit, lkc_info *info,
+                      lkc_hold_row_fn *each_hold, lkc_waiter_row_fn *each_waiter, void *context) {
+    remaining left = look(lock, now_us);
     *info = summarize(lock, &left);
     for (size_t i = 0; i < limit && i < info->holders; i++) {
-        lki_node *node = lki_tree_at(&lock->holds, left.holds_out + i);
-        send_hold(lki_party_by_deadline(node), now_us, each_hold, context);
+        lkc_node *node = lkc_tree_at(&lock->holds, left.expired_holds + i);
+        send_hold(lkc_record_by_deadline(node), now_us, each_hold, context);
     }
-    lki_order_walk walk = {.now_us = now_us, .hide_upgrade = left.hide_upgrade};
+    lkc_order_walk walk = {.now_us = now_us, .hide_upgrade = left.hide_upgrade};
     for (size_t i = 0; i < limit && i < info->waiters; i++)
-        send_waiter(lock, lki_order_next(lock, &walk), now_us, each_waiter, context);
+        send_waiter(lock, lkc_order_next(lock, &walk), now_us, each_waiter, context);
 }

@@ -1,51 +1,80 @@
-/* The birth and death of a lock, its memory, and when it goes by itself. */
-#include "memory.h"
-#include "parties.h"
+/*
+ * The lock as a whole: its creation and its memory, its lives, the mark that outlives them, and the
+ * instant at which everything is forgotten (SPEC 1.7, 6, 7).
+ */
+#include "records.h"
 
-lki_lock *lki_lock_new(const lki_allocator *allocator) {
-    lki_lock *lock = allocator->allocate(sizeof *lock, allocator->context);
+lkc_lock *lkc_lock_new(const lkc_allocator *allocator) {
+    lkc_lock *lock = allocator->allocate(sizeof *lock, allocator->context);
     if (!lock)
         return NULL;
-    *lock = (lki_lock){.allocator = *allocator, .memory = sizeof *lock};
-    lki_parties_init(lock);
+    *lock = (lkc_lock){.allocator = *allocator, .memory = sizeof *lock};
+    lkc_records_init(lock);
     return lock;
 }
 
-void lki_lock_free(lki_lock *lock) {
+void lkc_lock_free(lkc_lock *lock) {
     if (!lock)
         return;
-    lki_parties_free(lock);
+    lkc_records_free(lock);
     assert(lock->memory == sizeof *lock);
     lock->allocator.release(lock, lock->allocator.context);
 }
 
-void *lki_memory_take(lki_lock *lock, size_t size) {
+void *lkc_memory_take(lkc_lock *lock, size_t size) {
     void *memory = lock->allocator.allocate(size, lock->allocator.context);
     if (memory)
         lock->memory += size;
     return memory;
 }
 
-void lki_memory_give(lki_lock *lock, void *memory, size_t size) {
+void lkc_memory_give(lkc_lock *lock, void *memory, size_t size) {
     lock->memory -= size;
     lock->allocator.release(memory, lock->allocator.context);
 }
 
-size_t lki_lock_memory(const lki_lock *lock) {
+size_t lkc_lock_memory(const lkc_lock *lock) {
     return lock->memory;
 }
 
-uint64_t lki_lock_expires_ms(const lki_lock *lock) {
+uint64_t lkc_lock_expires_ms(const lkc_lock *lock) {
     uint64_t until_us = 0;
-    const lki_party *hold = lki_party_by_deadline(lki_tree_tail(&lock->holds));
-    const lki_party *waiter = lki_party_by_deadline(lki_tree_tail(&lock->waiters));
+    const lkc_record *hold = lkc_record_by_deadline(lkc_tree_tail(&lock->holds));
+    const lkc_record *waiter = lkc_record_by_deadline(lkc_tree_tail(&lock->waiters));
     if (hold)
         until_us = hold->deadline_us;
     if (waiter)
-        until_us = lki_max(until_us, waiter->deadline_us);
+        until_us = lkc_max(until_us, waiter->deadline_us);
     if (until_us > 0 && (lock->write_holds > 0 || lock->marked))
-        until_us += LKI_MARK_US;
+        until_us += LKC_MARK_US;
     if (lock->marked)
-        until_us = lki_max(until_us, lock->mark_until_us);
-    return (until_us + LKI_MS_US - 1) / LKI_MS_US;
+        until_us = lkc_max(until_us, lock->mark_until_us);
+    return (until_us + LKC_MS_US - 1) / LKC_MS_US;
+}
+
+bool lkc_lock_has_expired(const lkc_lock *lock) {
+    return lkc_lock_expires_ms(lock) * LKC_MS_US <= lock->now_us;
+}
+
+void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
+    /* Fences only rise, so of several marks the last one has the greatest fence. */
+    lock->mark_fence = lock->fence;
+    lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
+    lock->marked = true;
+}
+
+void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
+    if (hold->hold.fence > lock->mark_fence)
+        lock->marked = false;
+}
+
+void lkc_life_end(lkc_lock *lock) {
+    lock->policy = LKC_FAIR;
+    lock->phase = LKC_PHASE_READ;
+    lock->ticket = lock->floor = 0;
+    if (lock->read_group)
+        lkc_names_give(lock, &lock->groups, lock->read_group);
+    lock->read_group = NULL;
+    if (!lock->marked)
+        lock->fence = lock->mark_fence = lock->mark_until_us = 0;
 }

@@ -1,15 +1,63 @@
-/* See names.h. */
+/* The texts of handles, and the interned names of names.h. */
 #include "names.h"
-#include "memory.h"
+#include "lock.h"
 
 #include <assert.h>
 
-/* Every name has room for a handle, so that a spare one usually fits the next. */
-enum { ROOM_LEAST = LKI_HANDLE_PACKED };
+/* Handles: <client>-<number>, in lower-case hexadecimal digits (SPEC 1.2). */
 
-static int compare(const void *key, const lki_node *node) {
-    const lki_name_key *a = key;
-    const lki_name *b = LKI_NODE_OWNER(node, const lki_name, node);
+enum { NUMBER_LENGTH = LKC_HANDLE_LENGTH - LKC_CLIENT_LENGTH - 1 };
+
+static const char digits[] = "0123456789abcdef";
+
+/* -1: not a digit. */
+static int digit_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+bool lkc_handle_parse(lkc_text text, lkc_handle *out) {
+    if (text.length != LKC_HANDLE_LENGTH || text.bytes[LKC_CLIENT_LENGTH] != '-')
+        return false;
+    lkc_handle handle = {.number = 0};
+    for (size_t i = 0; i < LKC_CLIENT_LENGTH; i += 2) {
+        int high = digit_value(text.bytes[i]), low = digit_value(text.bytes[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        handle.client[i / 2] = (unsigned char)(high * 16 + low);
+    }
+    for (size_t i = LKC_CLIENT_LENGTH + 1; i < LKC_HANDLE_LENGTH; i++) {
+        int value = digit_value(text.bytes[i]);
+        if (value < 0)
+            return false;
+        handle.number = handle.number * 16 + (unsigned)value;
+    }
+    *out = handle;
+    return true;
+}
+
+void lkc_handle_print(const lkc_handle *handle, char out[LKC_HANDLE_LENGTH + 1]) {
+    for (size_t i = 0; i < sizeof handle->client; i++) {
+        *out++ = digits[handle->client[i] / 16];
+        *out++ = digits[handle->client[i] % 16];
+    }
+    *out++ = '-';
+    for (int i = NUMBER_LENGTH - 1; i >= 0; i--)
+        *out++ = digits[handle->number >> (4 * i) & 15];
+    *out = '\0';
+}
+
+/* Names. */
+
+/* Every name has room for a handle, so the spare name usually fits the next owner. */
+enum { ROOM_LEAST = LKC_HANDLE_PACKED };
+
+static int compare(const void *key, const lkc_node *node) {
+    const lkc_name_key *a = key;
+    const lkc_name *b = LKC_NODE_OWNER(node, const lkc_name, node);
     if (a->is_handle != b->is_handle)
         return a->is_handle ? 1 : -1;
     if (a->length != b->length)
@@ -17,82 +65,82 @@ static int compare(const void *key, const lki_node *node) {
     return memcmp(a->bytes, b->bytes, a->length);
 }
 
-static lki_name_key key_of(const lki_name *name) {
-    return (lki_name_key){name->bytes, name->length, name->is_handle};
+static lkc_name_key key_of(const lkc_name *name) {
+    return (lkc_name_key){name->bytes, name->length, name->is_handle};
 }
 
 static size_t size_of(size_t room) {
-    return offsetof(lki_name, bytes) + room;
+    return offsetof(lkc_name, bytes) + room;
 }
 
-static void pack(const lki_handle *handle, char packed[LKI_HANDLE_PACKED]) {
+static void pack(const lkc_handle *handle, char packed[LKC_HANDLE_PACKED]) {
     memcpy(packed, handle->client, sizeof handle->client);
-    for (size_t i = sizeof handle->client; i < LKI_HANDLE_PACKED; i++)
+    for (size_t i = sizeof handle->client; i < LKC_HANDLE_PACKED; i++)
         packed[i] =
-            (char)(unsigned char)(handle->number >> (8 * (LKI_HANDLE_PACKED - 1 - i)) & 255);
+            (char)(unsigned char)(handle->number >> (8 * (LKC_HANDLE_PACKED - 1 - i)) & 255);
 }
 
-static lki_handle unpack(const char *packed) {
-    lki_handle handle = {.number = 0};
+static lkc_handle unpack(const char *packed) {
+    lkc_handle handle = {.number = 0};
     memcpy(handle.client, packed, sizeof handle.client);
-    for (size_t i = sizeof handle.client; i < LKI_HANDLE_PACKED; i++)
+    for (size_t i = sizeof handle.client; i < LKC_HANDLE_PACKED; i++)
         handle.number = handle.number << 8 | (unsigned char)packed[i];
     return handle;
 }
 
-lki_name_key lki_owner_key(lki_text owner, const lki_handle *handle,
-                           char packed[LKI_HANDLE_PACKED]) {
-    lki_handle named;
+lkc_name_key lkc_owner_key(lkc_text owner, const lkc_handle *handle,
+                           char packed[LKC_HANDLE_PACKED]) {
+    lkc_handle named;
     if (owner.length == 0)
         pack(handle, packed);
-    else if (lki_handle_parse(owner, &named))
+    else if (lkc_handle_parse(owner, &named))
         pack(&named, packed);
     else
-        return (lki_name_key){owner.bytes, (uint8_t)owner.length, false};
-    return (lki_name_key){packed, LKI_HANDLE_PACKED, true};
+        return (lkc_name_key){owner.bytes, (uint8_t)owner.length, false};
+    return (lkc_name_key){packed, LKC_HANDLE_PACKED, true};
 }
 
-lki_name_key lki_group_key(lki_text group) {
-    return (lki_name_key){group.length ? group.bytes : "", (uint8_t)group.length, false};
+lkc_name_key lkc_group_key(lkc_text group) {
+    return (lkc_name_key){group.length ? group.bytes : "", (uint8_t)group.length, false};
 }
 
-void lki_names_init(lki_names *names) {
-    *names = (lki_names){.tree.compare = compare};
+void lkc_names_init(lkc_names *names) {
+    *names = (lkc_names){.tree.compare = compare};
 }
 
-static void give_memory(lki_lock *lock, lki_name *name) {
+static void give_memory(lkc_lock *lock, lkc_name *name) {
     if (name)
-        lki_memory_give(lock, name, size_of(name->room));
+        lkc_memory_give(lock, name, size_of(name->room));
 }
 
-void lki_names_free(lki_lock *lock, lki_names *names) {
+void lkc_names_free(lkc_lock *lock, lkc_names *names) {
     assert(!names->tree.root);
     give_memory(lock, names->spare);
     names->spare = NULL;
 }
 
-lki_name *lki_names_find(const lki_names *names, const lki_name_key *key) {
-    lki_node *node = lki_tree_find(&names->tree, key);
-    return node ? LKI_NODE_OWNER(node, lki_name, node) : NULL;
+lkc_name *lkc_names_find(const lkc_names *names, const lkc_name_key *key) {
+    lkc_node *node = lkc_tree_find(&names->tree, key);
+    return node ? LKC_NODE_OWNER(node, lkc_name, node) : NULL;
 }
 
-static lki_name *name_new(lki_lock *lock, lki_names *names, uint8_t length) {
-    lki_name *name = names->spare;
+static lkc_name *name_new(lkc_lock *lock, lkc_names *names, uint8_t length) {
+    lkc_name *name = names->spare;
     if (name && name->room >= length) {
         names->spare = NULL;
         return name;
     }
     uint8_t room = length > ROOM_LEAST ? length : ROOM_LEAST;
-    name = lki_memory_take(lock, size_of(room));
+    name = lkc_memory_take(lock, size_of(room));
     if (name)
         name->room = room;
     return name;
 }
 
-lki_name *lki_names_take(lki_lock *lock, lki_names *names, const lki_name_key *key) {
-    lki_name *name = lki_names_find(names, key);
+lkc_name *lkc_names_take(lkc_lock *lock, lkc_names *names, const lkc_name_key *key) {
+    lkc_name *name = lkc_names_find(names, key);
     if (name)
-        return lki_name_share(name);
+        return lkc_name_share(name);
     name = name_new(lock, names, key->length);
     if (!name)
         return NULL;
@@ -101,33 +149,33 @@ lki_name *lki_names_take(lki_lock *lock, lki_names *names, const lki_name_key *k
     name->length = key->length;
     name->is_handle = key->is_handle;
     memcpy(name->bytes, key->bytes, key->length);
-    lki_tree_insert(&names->tree, key, &name->node);
+    lkc_tree_insert(&names->tree, key, &name->node);
     return name;
 }
 
-lki_name *lki_name_share(lki_name *name) {
+lkc_name *lkc_name_share(lkc_name *name) {
     name->references++;
     return name;
 }
 
-void lki_names_give(lki_lock *lock, lki_names *names, lki_name *name) {
+void lkc_names_give(lkc_lock *lock, lkc_names *names, lkc_name *name) {
     if (--name->references > 0)
         return;
     assert(name->count == 0);
-    lki_name_key key = key_of(name);
-    lki_tree_erase(&names->tree, &key, &name->node);
+    lkc_name_key key = key_of(name);
+    lkc_tree_erase(&names->tree, &key, &name->node);
     if (names->spare && names->spare->room >= name->room) {
         give_memory(lock, name);
-    } else { /* The roomier one is kept, as with records. */
+    } else { /* The one with more room is kept, as with records. */
         give_memory(lock, names->spare);
         names->spare = name;
     }
 }
 
-lki_text lki_name_text(const lki_name *name, char room[LKI_HANDLE_LENGTH + 1]) {
+lkc_text lkc_name_text(const lkc_name *name, char room[LKC_HANDLE_LENGTH + 1]) {
     if (!name->is_handle)
-        return (lki_text){name->bytes, name->length};
-    lki_handle handle = unpack(name->bytes);
-    lki_handle_print(&handle, room);
-    return (lki_text){room, LKI_HANDLE_LENGTH};
+        return (lkc_text){name->bytes, name->length};
+    lkc_handle handle = unpack(name->bytes);
+    lkc_handle_print(&handle, room);
+    return (lkc_text){room, LKC_HANDLE_LENGTH};
 }

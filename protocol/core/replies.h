@@ -1,15 +1,24 @@
-/* The numbers that answers and messages carry. All are read from the lock as it stands. */
-#ifndef LKI_REPLIES_H
-#define LKI_REPLIES_H
+/*
+ * What an operation says: the reply to its caller, and the events for others (SPEC 10.10). Events
+ * are kept in the records, so nothing is allocated.
+ */
+#ifndef LKC_REPLIES_H
+#define LKC_REPLIES_H
 
-#include "state.h"
+#include "lock.h"
 
-uint64_t lki_left_ms(const lki_lock *, const lki_party *); /* to its deadline, rounded down */
-uint64_t lki_next_ms(const lki_lock *);                    /* SPEC 5.5, rounded up */
-unsigned lki_flags(const lki_lock *);                      /* SPEC 10.3 */
+/* The numbers in replies and events, as the lock is now. */
+uint64_t lkc_left_ms(const lkc_lock *, const lkc_record *); /* to its deadline, rounded down */
+uint64_t lkc_next_ms(const lkc_lock *);                     /* SPEC 5.5, rounded up */
 
-lki_reply lki_reply_of(lki_answer);
-lki_reply lki_reply_granted(const lki_lock *, const lki_party *hold);
-lki_reply lki_reply_queued(const lki_lock *, const lki_party *waiter);
+lkc_reply lkc_reply_of(lkc_answer); /* for an answer without numbers */
+lkc_reply lkc_reply_granted(const lkc_lock *, const lkc_record *hold);
+lkc_reply lkc_reply_queued(const lkc_lock *, const lkc_record *waiter);
+
+/* Forgets the events of the last operation, and frees the records that were kept for them. */
+void lkc_events_clear(lkc_lock *);
+
+/* A waiter was just granted. `anew`: the hold is new; otherwise it was upgraded. */
+void lkc_events_granted(lkc_lock *, lkc_record *hold, bool anew);
 
 #endif

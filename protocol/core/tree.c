@@ -1,9 +1,10 @@
 /*
- * A weight-balanced tree: the subtree sizes that ranks need are also what keeps it balanced, so a
- * node carries nothing else. The weight of a subtree is its size + 1; a node's two weights differ
- * by a factor of at most HEAVIER. With a single rotation when the inner grandchild weighs less than
- * INNER times the outer one, and a double one otherwise, (3, 2) is proven to restore this after
- * every insertion and erasure (Hirai and Yamamoto, Balancing weight-balanced trees, 2011).
+ * A weight-balanced tree: the sizes of subtrees, which ranks need, also keep it balanced, so a node
+ * stores nothing else. The weight of a subtree is its size + 1. The weights of the two subtrees of a
+ * node differ by a factor of at most HEAVIER. To restore this, a rotation is single if the inner
+ * grandchild weighs less than INNER times the outer one, otherwise double. With the factors (3, 2)
+ * this is proven to suffice after every insertion and erasure (Hirai and Yamamoto, Balancing
+ * weight-balanced trees, 2011).
  */
 #include "tree.h"
 
@@ -14,16 +15,16 @@ enum { HEAVIER = 3, INNER = 2 };
 /* A child has at most 3/4 of its parent's weight: 2^48 nodes are less than 117 deep. */
 enum { DEPTH_MOST = 128 };
 
-static size_t weight(const lki_node *node) {
+static size_t weight(const lkc_node *node) {
     return node ? node->size + 1 : 1;
 }
 
-static void resize(lki_node *node) {
+static void resize(lkc_node *node) {
     node->size = weight(node->left) + weight(node->right) - 1;
 }
 
-static void rotate_left(lki_node **link) {
-    lki_node *down = *link, *up = down->right;
+static void rotate_left(lkc_node **link) {
+    lkc_node *down = *link, *up = down->right;
     down->right = up->left;
     up->left = down;
     *link = up;
@@ -31,8 +32,8 @@ static void rotate_left(lki_node **link) {
     resize(up);
 }
 
-static void rotate_right(lki_node **link) {
-    lki_node *down = *link, *up = down->left;
+static void rotate_right(lkc_node **link) {
+    lkc_node *down = *link, *up = down->left;
     down->left = up->right;
     up->right = down;
     *link = up;
@@ -40,9 +41,9 @@ static void rotate_right(lki_node **link) {
     resize(up);
 }
 
-/* For a node whose subtrees are sound, and one of them has changed by one node. */
-static void rebalance(lki_node **link) {
-    lki_node *top = *link;
+/* The subtrees of the node are sound, and one of them has just grown or shrunk by one node. */
+static void rebalance(lkc_node **link) {
+    lkc_node *top = *link;
     size_t left = weight(top->left), right = weight(top->right);
     if (right > HEAVIER * left) {
         if (weight(top->right->left) >= INNER * weight(top->right->right))
@@ -57,22 +58,22 @@ static void rebalance(lki_node **link) {
     }
 }
 
-lki_node *lki_tree_head(const lki_tree *tree) {
-    lki_node *node = tree->root;
+lkc_node *lkc_tree_head(const lkc_tree *tree) {
+    lkc_node *node = tree->root;
     while (node && node->left)
         node = node->left;
     return node;
 }
 
-lki_node *lki_tree_tail(const lki_tree *tree) {
-    lki_node *node = tree->root;
+lkc_node *lkc_tree_tail(const lkc_tree *tree) {
+    lkc_node *node = tree->root;
     while (node && node->right)
         node = node->right;
     return node;
 }
 
-lki_node *lki_tree_at(const lki_tree *tree, size_t index) {
-    lki_node *node = tree->root;
+lkc_node *lkc_tree_at(const lkc_tree *tree, size_t index) {
+    lkc_node *node = tree->root;
     while (node) {
         size_t before = weight(node->left) - 1;
         if (index == before)
@@ -87,8 +88,8 @@ lki_node *lki_tree_at(const lki_tree *tree, size_t index) {
     return NULL;
 }
 
-lki_node *lki_tree_find(const lki_tree *tree, const void *key) {
-    lki_node *node = tree->root;
+lkc_node *lkc_tree_find(const lkc_tree *tree, const void *key) {
+    lkc_node *node = tree->root;
     while (node) {
         int side = tree->compare(key, node);
         if (side == 0)
@@ -98,9 +99,9 @@ lki_node *lki_tree_find(const lki_tree *tree, const void *key) {
     return NULL;
 }
 
-size_t lki_tree_rank(const lki_tree *tree, const void *key) {
+size_t lkc_tree_rank(const lkc_tree *tree, const void *key) {
     size_t before = 0;
-    const lki_node *node = tree->root;
+    const lkc_node *node = tree->root;
     while (node) {
         if (tree->compare(key, node) <= 0) {
             node = node->left;
@@ -112,8 +113,8 @@ size_t lki_tree_rank(const lki_tree *tree, const void *key) {
     return before;
 }
 
-void lki_tree_insert(lki_tree *tree, const void *key, lki_node *node) {
-    lki_node **path[DEPTH_MOST], **link = &tree->root;
+void lkc_tree_insert(lkc_tree *tree, const void *key, lkc_node *node) {
+    lkc_node **path[DEPTH_MOST], **link = &tree->root;
     size_t depth = 0;
     while (*link) {
         int side = tree->compare(key, *link);
@@ -121,14 +122,14 @@ void lki_tree_insert(lki_tree *tree, const void *key, lki_node *node) {
         path[depth++] = link;
         link = side < 0 ? &(*link)->left : &(*link)->right;
     }
-    *node = (lki_node){.size = 1};
+    *node = (lkc_node){.size = 1};
     *link = node;
     while (depth > 0)
         rebalance(path[--depth]);
 }
 
-void lki_tree_erase(lki_tree *tree, const void *key, const lki_node *node) {
-    lki_node **path[DEPTH_MOST], **link = &tree->root;
+void lkc_tree_erase(lkc_tree *tree, const void *key, const lkc_node *node) {
+    lkc_node **path[DEPTH_MOST], **link = &tree->root;
     size_t depth = 0;
     while (*link != node) {
         assert(*link && depth < DEPTH_MOST);
@@ -136,16 +137,15 @@ void lki_tree_erase(lki_tree *tree, const void *key, const lki_node *node) {
         link = tree->compare(key, *link) < 0 ? &(*link)->left : &(*link)->right;
     }
     if (node->left && node->right) {
-        /* The next node takes this one's place. The path led through this one: it must not any
-         * more. */
-        lki_node **place = link;
+        /* The next node takes the place of this one, in the tree and in the path. */
+        lkc_node **place = link;
         size_t below = depth + 1;
         path[depth++] = link;
         for (link = &(*place)->right; (*link)->left; link = &(*link)->left) {
             assert(depth < DEPTH_MOST);
             path[depth++] = link;
         }
-        lki_node *next = *link;
+        lkc_node *next = *link;
         *link = next->right;
         next->left = node->left;
         next->right = node->right;
@@ -159,7 +159,7 @@ void lki_tree_erase(lki_tree *tree, const void *key, const lki_node *node) {
         rebalance(path[--depth]);
 }
 
-static bool is_sound(const lki_node *node) {
+static bool is_sound(const lkc_node *node) {
     if (!node)
         return true;
     size_t left = weight(node->left), right = weight(node->right);
@@ -167,6 +167,6 @@ static bool is_sound(const lki_node *node) {
            is_sound(node->left) && is_sound(node->right);
 }
 
-bool lki_tree_is_sound(const lki_tree *tree) {
+bool lkc_tree_is_sound(const lkc_tree *tree) {
     return is_sound(tree->root);
 }

@@ -41,11 +41,11 @@ static bool is_write(const table *of, unsigned number) {
 static char *run(table *of, const char *op, unsigned number, const char *const *words, size_t count,
                  form_result *result) {
     char handle[HANDLE_LENGTH + 1];
-    lki_text arguments[WORDS_MOST] = {{handle, HANDLE_LENGTH}};
-    lki_text name = {of->on->lock, of->on->lock_length};
+    lkc_text arguments[WORDS_MOST] = {{handle, HANDLE_LENGTH}};
+    lkc_text name = {of->on->lock, of->on->lock_length};
     actor_handle(arrival(number), handle);
     for (size_t i = 0; i < count; i++)
-        arguments[1 + i] = (lki_text){words[i], strlen(words[i])};
+        arguments[1 + i] = (lkc_text){words[i], strlen(words[i])};
     form_call call = {.op = op,
                       .names = &name,
                       .name_count = 1,

@@ -51,7 +51,7 @@ bool actor_of_handle(const char *bytes, size_t length, actor_name *out) {
     return true;
 }
 
-belief *cast_belief(cast *all, actor_name actor, lki_text lock) {
+belief *cast_belief(cast *all, actor_name actor, lkc_text lock) {
     for (size_t i = 0; i < all->belief_count; i++) {
         belief *known = &all->beliefs[i];
         if (actor_equal(known->actor, actor) && known->lock_length == lock.length &&

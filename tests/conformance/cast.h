@@ -42,7 +42,7 @@ typedef struct {
 void cast_clear(cast *);
 
 /* Made when first asked for. Good until the next is. */
-belief *cast_belief(cast *, actor_name, lki_text lock);
+belief *cast_belief(cast *, actor_name, lkc_text lock);
 counter *cast_counter(cast *, actor_name);
 
 /* The number of the actor's next request, which it uses up. */

@@ -43,8 +43,8 @@ static char *in_form_with(const lock_form *form, const char *fault, const form_r
     return text;
 }
 
-static lki_text lock_of(const play *on) {
-    return (lki_text){on->lock, on->lock_length};
+static lkc_text lock_of(const play *on) {
+    return (lkc_text){on->lock, on->lock_length};
 }
 
 /* Faults, and forms that differ from the first that ran. */

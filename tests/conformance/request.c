@@ -7,9 +7,9 @@
 
 static const char default_who[] = "1 host app";
 
-static void add(lki_text **list, size_t *count, const char *bytes, size_t length) {
+static void add(lkc_text **list, size_t *count, const char *bytes, size_t length) {
     *list = test_grow(*list, *count, sizeof **list);
-    (*list)[(*count)++] = (lki_text){test_copy(bytes, length), length};
+    (*list)[(*count)++] = (lkc_text){test_copy(bytes, length), length};
 }
 
 static void add_word(request *to, const char *text) {
@@ -111,11 +111,11 @@ static const char *make_cancel(request *to, const step *from, cast *all, const b
     return NULL;
 }
 
-static const char *make_entry(request *to, const step *from, size_t at, cast *all, lki_text lock) {
+static const char *make_entry(request *to, const step *from, size_t at, cast *all, lkc_text lock) {
     const party *who = &from->parties[at];
     const token *on = attribute(who, "on");
     if (on)
-        lock = (lki_text){on->text, on->length};
+        lock = (lkc_text){on->text, on->length};
     const belief *known = cast_belief(all, who->actor, lock);
     if (who->waiter && !attribute(who, "req") && known->waiting == 0)
         return "the actor has never waited; say req=";
@@ -128,7 +128,7 @@ static const char *make_entry(request *to, const step *from, size_t at, cast *al
     return NULL;
 }
 
-static const char *make_words(request *to, const step *from, cast *all, lki_text lock) {
+static const char *make_words(request *to, const step *from, cast *all, lkc_text lock) {
     const party *who = from->parties;
     const belief *known = who && who->actor.client ? cast_belief(all, who->actor, lock) : NULL;
     const char *problem = NULL;
@@ -167,8 +167,8 @@ static const char *make_words(request *to, const step *from, cast *all, lki_text
     return problem;
 }
 
-const char *request_make(request *to, const step *from, cast *all, lki_text lock) {
-    static const lki_text no_keys = {"", 0};
+const char *request_make(request *to, const step *from, cast *all, lkc_text lock) {
+    static const lkc_text no_keys = {"", 0};
     *to = (request){.requests = test_alloc(from->party_count, sizeof *to->requests)};
     const char *problem = make_words(to, from, all, lock);
     if (to->name_count == 0)
@@ -187,7 +187,7 @@ const char *request_make(request *to, const step *from, cast *all, lki_text lock
     return problem;
 }
 
-static void clear_texts(lki_text *texts, size_t count) {
+static void clear_texts(lkc_text *texts, size_t count) {
     for (size_t i = 0; i < count; i++)
         free((char *)texts[i].bytes);
     free(texts);

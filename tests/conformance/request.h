@@ -7,13 +7,13 @@
 
 typedef struct {
     form_call call;
-    lki_text *names, *words, *keys; /* call's, with their bytes our own */
+    lkc_text *names, *words, *keys; /* call's, with their bytes our own */
     int64_t *requests;              /* the number of each party's request; 0: it has none */
     size_t name_count, word_count, key_count;
 } request;
 
 /* Returns NULL, or what is missing. Clear the request in either case. */
-const char *request_make(request *, const step *, cast *, lki_text lock);
+const char *request_make(request *, const step *, cast *, lkc_text lock);
 void request_clear(request *);
 
 /* Changes what the parties believe, after the answer. */

@@ -64,17 +64,17 @@ static void release(void *memory, void *context) {
 /* What inspect shows. */
 
 typedef struct {
-    lki_info info;
-    lki_hold_row holds[ROWS_MOST];
-    lki_waiter_row waiters[ROWS_MOST + 1];
+    lkc_info info;
+    lkc_hold_row holds[ROWS_MOST];
+    lkc_waiter_row waiters[ROWS_MOST + 1];
     size_t hold_count, waiter_count;
     uint64_t expires_ms;
     char texts[2 * ROWS_MOST + 1][3][256];
     size_t text_count;
 } picture;
 
-static void keep(picture *p, lki_text *owner, lki_text *group, lki_text *who) {
-    lki_text *texts[] = {owner, group, who};
+static void keep(picture *p, lkc_text *owner, lkc_text *group, lkc_text *who) {
+    lkc_text *texts[] = {owner, group, who};
     EXPECT(p->text_count < 2 * ROWS_MOST + 1);
     for (size_t i = 0; i < 3; i++) {
         EXPECT(texts[i]->length <= 255);
@@ -85,45 +85,45 @@ static void keep(picture *p, lki_text *owner, lki_text *group, lki_text *who) {
     p->text_count++;
 }
 
-static void on_hold(const lki_hold_row *row, void *context) {
+static void on_hold(const lkc_hold_row *row, void *context) {
     picture *p = context;
     EXPECT(p->hold_count < ROWS_MOST);
-    lki_hold_row *copy = &p->holds[p->hold_count++];
+    lkc_hold_row *copy = &p->holds[p->hold_count++];
     *copy = *row;
     keep(p, &copy->owner, &copy->group, &copy->who);
 }
 
-static void on_waiter(const lki_waiter_row *row, void *context) {
+static void on_waiter(const lkc_waiter_row *row, void *context) {
     picture *p = context;
     EXPECT(p->waiter_count < ROWS_MOST + 1);
-    lki_waiter_row *copy = &p->waiters[p->waiter_count++];
+    lkc_waiter_row *copy = &p->waiters[p->waiter_count++];
     *copy = *row;
     keep(p, &copy->owner, &copy->group, &copy->who);
 }
 
-static void look(const lki_lock *lock, uint64_t now_us, picture *p) {
+static void look(const lkc_lock *lock, uint64_t now_us, picture *p) {
     memset(p, 0, sizeof *p);
-    lki_lock_inspect(lock, now_us, SIZE_MAX, &p->info, on_hold, on_waiter, p);
-    p->expires_ms = lki_lock_expires_ms(lock);
+    lkc_lock_inspect(lock, now_us, SIZE_MAX, &p->info, on_hold, on_waiter, p);
+    p->expires_ms = lkc_lock_expires_ms(lock);
     EXPECT(p->info.holders == p->hold_count && p->info.waiters == p->waiter_count);
 }
 
-static bool same_text(lki_text a, lki_text b) {
+static bool same_text(lkc_text a, lkc_text b) {
     return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
-static bool same_handle(const lki_handle *a, const lki_handle *b) {
+static bool same_handle(const lkc_handle *a, const lkc_handle *b) {
     return memcmp(a->client, b->client, sizeof a->client) == 0 && a->number == b->number;
 }
 
-static const lki_hold_row *hold_of(const picture *p, const lki_handle *handle) {
+static const lkc_hold_row *hold_of(const picture *p, const lkc_handle *handle) {
     for (size_t i = 0; i < p->hold_count; i++)
         if (same_handle(&p->holds[i].handle, handle))
             return &p->holds[i];
     return NULL;
 }
 
-static const lki_waiter_row *waiter_of(const picture *p, const lki_handle *handle) {
+static const lkc_waiter_row *waiter_of(const picture *p, const lkc_handle *handle) {
     for (size_t i = 0; i < p->waiter_count; i++)
         if (same_handle(&p->waiters[i].handle, handle))
             return &p->waiters[i];
@@ -136,7 +136,7 @@ static void expect_same(const picture *a, const picture *b) {
     EXPECT(a->expires_ms == b->expires_ms);
     EXPECT(a->hold_count == b->hold_count && a->waiter_count == b->waiter_count);
     for (size_t i = 0; i < a->hold_count; i++) {
-        const lki_hold_row *x = &a->holds[i], *y = &b->holds[i];
+        const lkc_hold_row *x = &a->holds[i], *y = &b->holds[i];
         EXPECT(same_handle(&x->handle, &y->handle) && x->fence == y->fence);
         EXPECT(x->reads == y->reads && x->writes == y->writes && x->left_ms == y->left_ms);
         EXPECT(x->held_ms == y->held_ms && x->provisional == y->provisional);
@@ -144,7 +144,7 @@ static void expect_same(const picture *a, const picture *b) {
         EXPECT(same_text(x->who, y->who));
     }
     for (size_t i = 0; i < a->waiter_count; i++) {
-        const lki_waiter_row *x = &a->waiters[i], *y = &b->waiters[i];
+        const lkc_waiter_row *x = &a->waiters[i], *y = &b->waiters[i];
         EXPECT(same_handle(&x->handle, &y->handle) && x->req == y->req && x->mode == y->mode);
         EXPECT(x->left_ms == y->left_ms && x->waited_ms == y->waited_ms);
         EXPECT(same_text(x->owner, y->owner) && same_text(x->group, y->group));
@@ -153,9 +153,9 @@ static void expect_same(const picture *a, const picture *b) {
 }
 
 /* SPEC 2, for a request beside all holds of other owners. */
-static bool may_hold(const picture *p, lki_text owner, lki_text group, bool writes) {
+static bool may_hold(const picture *p, lkc_text owner, lkc_text group, bool writes) {
     for (size_t i = 0; i < p->hold_count; i++) {
-        const lki_hold_row *other = &p->holds[i];
+        const lkc_hold_row *other = &p->holds[i];
         if (same_text(other->owner, owner))
             continue;
         if (writes || other->writes > 0 || !same_text(other->group, group))
@@ -166,15 +166,15 @@ static bool may_hold(const picture *p, lki_text owner, lki_text group, bool writ
 
 static void expect_rules(const picture *p) {
     for (size_t i = 0; i < p->hold_count; i++) {
-        const lki_hold_row *hold = &p->holds[i];
+        const lkc_hold_row *hold = &p->holds[i];
         EXPECT(may_hold(p, hold->owner, hold->group, hold->writes > 0));
         EXPECT(i == 0 || p->holds[i - 1].left_ms <= hold->left_ms);
     }
     for (size_t i = 0; i < p->waiter_count; i++) {
-        const lki_waiter_row *waiter = &p->waiters[i];
-        bool writes = waiter->mode != LKI_WAITS_READ;
+        const lkc_waiter_row *waiter = &p->waiters[i];
+        bool writes = waiter->mode != LKC_WAITS_READ;
         EXPECT(i > 0 || !may_hold(p, waiter->owner, waiter->group, writes)); /* SPEC 12.4 */
-        EXPECT(i == 0 || waiter->mode != LKI_WAITS_UPGRADE);                 /* SPEC 4.2 */
+        EXPECT(i == 0 || waiter->mode != LKC_WAITS_UPGRADE);                 /* SPEC 4.2 */
     }
 }
 
@@ -182,27 +182,27 @@ static void expect_rules(const picture *p) {
 
 typedef struct {
     heap memory;
-    lki_lock *lock;
+    lkc_lock *lock;
     uint64_t now_us;
     uint64_t reqs[HANDLES]; /* the last number that each has used */
 } world;
 
 /* Two clients, so that messages share a client; handles in no order. */
-static lki_handle handle_at(size_t i) {
-    lki_handle handle = {.number = (i * 5 + 3) % 7};
+static lkc_handle handle_at(size_t i) {
+    lkc_handle handle = {.number = (i * 5 + 3) % 7};
     memset(handle.client, i % 2 ? 0xab : 0x12, sizeof handle.client);
     return handle;
 }
 
-static const lki_text owners[TEXTS_MOST] = {
+static const lkc_text owners[TEXTS_MOST] = {
     {"", 0}, {"a", 1}, {"bb", 2}, {"abababababababababababababababab-000000000001", 45}};
-static const lki_text groups[TEXTS_MOST] = {{"", 0}, {"", 0}, {"g", 1}, {"hh", 2}};
-static const lki_text whos[TEXTS_MOST] = {
+static const lkc_text groups[TEXTS_MOST] = {{"", 0}, {"", 0}, {"g", 1}, {"hh", 2}};
+static const lkc_text whos[TEXTS_MOST] = {
     {"", 0},
     {"4242 db1 billing", 16},
     {"1 a b", 5},
     {"4242 a-host-with-a-rather-long-name.example.net application", 59}};
-static const uint32_t leases[] = {100, 500, 1500, 30000, LKI_LEASE_MOST_MS};
+static const uint32_t leases[] = {100, 500, 1500, 30000, LKC_LEASE_MOST_MS};
 
 static void move_clock(world *w, uint8_t how) {
     static const uint64_t steps[] = {0,       1,       999,      1000,     100000,     500000,
@@ -219,30 +219,30 @@ static void move_clock(world *w, uint8_t how) {
 typedef struct {
     world *w;
     const picture *after;
-    lki_event_kind kind; /* of the last one */
+    lkc_event_kind kind; /* of the last one */
     size_t watches, granted;
 } hearing;
 
-static void on_event(const lki_event *event, void *context) {
+static void on_event(const lkc_event *event, void *context) {
     hearing *heard = context;
-    char line[LKI_EVENT_LINE_MOST];
-    EXPECT(lki_event_print(event, line) < sizeof line);
-    EXPECT(heard->kind != LKI_EVENT_WATCH && event->time_us == heard->w->now_us);
+    char line[LKC_EVENT_LINE_MOST];
+    EXPECT(lkc_event_print(event, line) < sizeof line);
+    EXPECT(heard->kind != LKC_EVENT_WATCH && event->time_us == heard->w->now_us);
     heard->kind = event->kind;
     const picture *p = heard->after;
-    if (event->kind == LKI_EVENT_WATCH) {
+    if (event->kind == LKC_EVENT_WATCH) {
         EXPECT(heard->watches++ == 0 && p->waiter_count > 0);
         EXPECT(same_handle(&p->waiters[0].handle, &event->handle));
         EXPECT(p->waiters[0].req == event->req && event->ms > 0);
     } else {
         EXPECT(event->fence > 0);
-        heard->granted += event->kind == LKI_EVENT_GRANTED;
+        heard->granted += event->kind == LKC_EVENT_GRANTED;
     }
 }
 
 /* Everything that must hold after an operation, whatever it was. */
 static void expect_all(world *w, picture *after) {
-    const char *fault = lki_lock_check(w->lock, w->now_us);
+    const char *fault = lkc_lock_check(w->lock, w->now_us);
     if (fault) {
         fprintf(stderr, "%s\n", fault);
         abort();
@@ -252,58 +252,58 @@ static void expect_all(world *w, picture *after) {
     EXPECT((after->expires_ms == 0) == (!after->info.alive && !after->info.abandoned));
     EXPECT(after->expires_ms == 0 || after->expires_ms * 1000 > w->now_us);
     hearing heard = {.w = w, .after = after};
-    lki_lock_events(w->lock, on_event, &heard);
+    lkc_lock_events(w->lock, on_event, &heard);
 }
 
-static void expect_answer(const lki_handle *handle, uint64_t req, const lki_reply *reply,
+static void expect_answer(const lkc_handle *handle, uint64_t req, const lkc_reply *reply,
                           const picture *after) {
-    const lki_hold_row *hold = hold_of(after, handle);
-    const lki_waiter_row *waiter = waiter_of(after, handle);
-    if (reply->answer == LKI_GRANTED) {
+    const lkc_hold_row *hold = hold_of(after, handle);
+    const lkc_waiter_row *waiter = waiter_of(after, handle);
+    if (reply->answer == LKC_GRANTED) {
         EXPECT(hold && hold->fence == reply->fence && hold->left_ms == reply->ms);
         EXPECT(reply->flags ==
                ((after->info.abandoned ? 1U : 0U) | (unsigned)after->info.policy << 1));
-    } else if (reply->answer == LKI_QUEUED) {
+    } else if (reply->answer == LKC_QUEUED) {
         EXPECT(waiter && waiter->req == req);
         EXPECT(reply->place == (size_t)(waiter - after->waiters) + 1 && reply->ms > 0);
-    } else if (reply->answer == LKI_BUSY) {
+    } else if (reply->answer == LKC_BUSY) {
         EXPECT(!waiter && after->hold_count > 0 && reply->ms > 0);
-    } else if (reply->answer == LKI_RELEASED) {
+    } else if (reply->answer == LKC_RELEASED) {
         EXPECT((hold ? hold->reads : 0) == reply->reads);
         EXPECT((hold ? hold->writes : 0) == reply->writes);
-    } else if (reply->answer == LKI_LEASE) {
+    } else if (reply->answer == LKC_LEASE) {
         EXPECT(hold && hold->left_ms == reply->ms && !hold->provisional);
     }
 }
 
 /* Fences of one life rise. That the life went on is certain if someone else was there throughout.
  */
-static void expect_fences(const picture *before, const picture *after, const lki_handle *who) {
+static void expect_fences(const picture *before, const picture *after, const lkc_handle *who) {
     for (size_t i = 0; i < HANDLES; i++) {
-        lki_handle other = handle_at(i);
+        lkc_handle other = handle_at(i);
         bool was = hold_of(before, &other) || waiter_of(before, &other);
         bool is = hold_of(after, &other) || waiter_of(after, &other);
         if (was && is && !same_handle(&other, who)) {
             EXPECT(before->info.fence <= after->info.fence);
-            const lki_hold_row *a = hold_of(before, &other), *b = hold_of(after, &other);
+            const lkc_hold_row *a = hold_of(before, &other), *b = hold_of(after, &other);
             EXPECT(!a || !b || a->fence <= b->fence);
         }
     }
 }
 
 /* SPEC 9.8. What an acquire replaced (9.5) is gone, though, even if it is busy then. */
-static bool changes_nothing(lki_answer answer, const picture *before, const lki_handle *handle) {
-    if (answer == LKI_BUSY || answer == LKI_DEADLOCK)
+static bool changes_nothing(lkc_answer answer, const picture *before, const lkc_handle *handle) {
+    if (answer == LKC_BUSY || answer == LKC_DEADLOCK)
         return !hold_of(before, handle) && !waiter_of(before, handle);
-    return answer == LKI_NOT_HELD || answer == LKI_STALE;
+    return answer == LKC_NOT_HELD || answer == LKC_STALE;
 }
 
 /* An operation that does 5.2 and nothing else. */
 static void settle(world *w) {
-    lki_renew_args args = {.handle = {.number = 99}, .fence = 1, .lease_ms = 100};
-    lki_reply reply;
-    EXPECT(lki_lock_renew(w->lock, w->now_us, &args, &reply) == LKI_DONE);
-    EXPECT(reply.answer == LKI_NOT_HELD);
+    lkc_renew_args args = {.handle = {.number = 99}, .fence = 1, .lease_ms = 100};
+    lkc_reply reply;
+    EXPECT(lkc_lock_renew(w->lock, w->now_us, &args, &reply) == LKC_DONE);
+    EXPECT(reply.answer == LKC_NOT_HELD);
 }
 
 static uint64_t pick_req(world *w, size_t who, uint8_t how) {
@@ -314,8 +314,8 @@ static uint64_t pick_req(world *w, size_t who, uint8_t how) {
     return ++w->reqs[who];
 }
 
-static uint64_t pick_fence(const picture *now, const lki_handle *handle, uint8_t how) {
-    const lki_hold_row *hold = hold_of(now, handle);
+static uint64_t pick_fence(const picture *now, const lkc_handle *handle, uint8_t how) {
+    const lkc_hold_row *hold = hold_of(now, handle);
     if (how % 16 == 15)
         return how;
     if (how % 4 == 0 || !hold)
@@ -323,17 +323,17 @@ static uint64_t pick_fence(const picture *now, const lki_handle *handle, uint8_t
     return hold->fence - (how % 16 == 14);
 }
 
-static lki_outcome acquire(world *w, size_t who, const picture *now, input *in, uint64_t *req,
-                           lki_reply *reply) {
+static lkc_outcome acquire(world *w, size_t who, const picture *now, input *in, uint64_t *req,
+                           lkc_reply *reply) {
     uint8_t a = take(in), b = take(in), c = take(in);
-    lki_handle handle = handle_at(who);
+    lkc_handle handle = handle_at(who);
     *req = pick_req(w, who, take(in));
-    lki_acquire_args args = {.handle = handle,
+    lkc_acquire_args args = {.handle = handle,
                              .req = *req,
                              .fence = pick_fence(now, &handle, take(in)),
-                             .mode = a & 1 ? LKI_WRITE : LKI_READ,
+                             .mode = a & 1 ? LKC_WRITE : LKC_READ,
                              .wait = (a & 6) != 0,
-                             .policy = (lki_policy)(a >> 3 & 3),
+                             .policy = (lkc_policy)(a >> 3 & 3),
                              .lease_ms = leases[(a >> 5) % (sizeof leases / sizeof *leases)],
                              .owner = owners[b & 3],
                              .group = groups[b >> 2 & 3],
@@ -341,53 +341,53 @@ static lki_outcome acquire(world *w, size_t who, const picture *now, input *in, 
                              .floor = b >> 6 == 3 ? w->now_us + c * UINT64_C(1000000) : 0};
     w->memory.refuses = c % 16 == 5;
     w->memory.refused = false;
-    lki_outcome outcome = lki_lock_acquire(w->lock, w->now_us, &args, reply);
+    lkc_outcome outcome = lkc_lock_acquire(w->lock, w->now_us, &args, reply);
     w->memory.refuses = false;
-    EXPECT((outcome == LKI_NO_MEMORY) == w->memory.refused);
+    EXPECT((outcome == LKC_NO_MEMORY) == w->memory.refused);
     return outcome;
 }
 
-static void no_event(const lki_event *event, void *context) {
+static void no_event(const lkc_event *event, void *context) {
     (void)event;
     (void)context;
     EXPECT(false);
 }
 
-static lki_outcome operate(world *w, uint8_t op, size_t who, const picture *now, input *in,
-                           uint64_t *req, lki_reply *reply) {
-    lki_handle handle = handle_at(who);
+static lkc_outcome operate(world *w, uint8_t op, size_t who, const picture *now, input *in,
+                           uint64_t *req, lkc_reply *reply) {
+    lkc_handle handle = handle_at(who);
     if (op < 5)
         return acquire(w, who, now, in, req, reply);
     uint8_t a = take(in), b = take(in);
     uint64_t fence = pick_fence(now, &handle, a | 1);
     if (op < 8) {
-        lki_release_args args = {handle, *req = pick_req(w, who, b), fence,
-                                 a & 2 ? LKI_WRITE : LKI_READ};
-        return lki_lock_release(w->lock, w->now_us, &args, reply);
+        lkc_release_args args = {handle, *req = pick_req(w, who, b), fence,
+                                 a & 2 ? LKC_WRITE : LKC_READ};
+        return lkc_lock_release(w->lock, w->now_us, &args, reply);
     }
     if (op < 10) {
-        const lki_waiter_row *waiter = waiter_of(now, &handle);
+        const lkc_waiter_row *waiter = waiter_of(now, &handle);
         *req = waiter ? waiter->req : 1 + b % 8U;
-        lki_renew_args args = {handle, a & 4 ? 0 : fence, *req, leases[b % 4]};
-        return lki_lock_renew(w->lock, w->now_us, &args, reply);
+        lkc_renew_args args = {handle, a & 4 ? 0 : fence, *req, leases[b % 4]};
+        return lkc_lock_renew(w->lock, w->now_us, &args, reply);
     }
     if (op == 10) {
-        lki_convert_args args = {handle, *req = pick_req(w, who, b), fence};
-        return lki_lock_convert(w->lock, w->now_us, &args, reply);
+        lkc_convert_args args = {handle, *req = pick_req(w, who, b), fence};
+        return lkc_lock_convert(w->lock, w->now_us, &args, reply);
     }
     if (op == 11) {
-        const lki_waiter_row *waiter = waiter_of(now, &handle);
-        lki_cancel_args args = {handle, ++w->reqs[who], waiter ? waiter->req : 1 + b % 8U};
+        const lkc_waiter_row *waiter = waiter_of(now, &handle);
+        lkc_cancel_args args = {handle, ++w->reqs[who], waiter ? waiter->req : 1 + b % 8U};
         *req = args.req;
-        return lki_lock_cancel(w->lock, w->now_us, &args, reply);
+        return lkc_lock_cancel(w->lock, w->now_us, &args, reply);
     }
-    return lki_lock_force(w->lock, w->now_us, owners[a & 3], reply);
+    return lkc_lock_force(w->lock, w->now_us, owners[a & 3], reply);
 }
 
 static void step(world *w, uint8_t op, input *in) {
     picture before, after;
     size_t who = take(in) % HANDLES;
-    lki_handle handle = handle_at(who);
+    lkc_handle handle = handle_at(who);
     bool settled = take(in) & 1;
     if (settled) {
         settle(w);
@@ -395,20 +395,20 @@ static void step(world *w, uint8_t op, input *in) {
     } else {
         look(w->lock, w->now_us, &before);
     }
-    lki_reply reply = {.answer = LKI_STALE};
+    lkc_reply reply = {.answer = LKC_STALE};
     uint64_t req = 0;
-    lki_outcome outcome = operate(w, op, who, &before, in, &req, &reply);
-    if (outcome == LKI_NO_MEMORY) {
+    lkc_outcome outcome = operate(w, op, who, &before, in, &req, &reply);
+    if (outcome == LKC_NO_MEMORY) {
         look(w->lock, w->now_us, &after);
         expect_same(&before, &after);
-        lki_lock_events(w->lock, no_event, NULL);
+        lkc_lock_events(w->lock, no_event, NULL);
         return;
     }
     expect_all(w, &after);
     expect_fences(&before, &after, &handle);
-    if (outcome == LKI_DONE)
+    if (outcome == LKC_DONE)
         expect_answer(&handle, req, &reply, &after);
-    if (settled && (outcome == LKI_TOO_DEEP || changes_nothing(reply.answer, &before, &handle)))
+    if (settled && (outcome == LKC_TOO_DEEP || changes_nothing(reply.answer, &before, &handle)))
         expect_same(&before, &after); /* SPEC 9.8 */
 }
 
@@ -429,7 +429,7 @@ static void on_integer(uint64_t value, void *context) {
     EXPECT(shape->wanted-- > 0 && value < UINT64_C(1) << 62);
 }
 
-static void on_text(lki_text text, void *context) {
+static void on_text(lkc_text text, void *context) {
     reply_shape *shape = context;
     EXPECT(shape->wanted-- > 0 && text.length <= 255);
 }
@@ -440,8 +440,8 @@ static void on_error(const char *text, void *context) {
     shape->errors++;
 }
 
-static lki_text raw_word(input *in) {
-    static const lki_text words[] = {{"abababababababababababababababab-000000000001", 45},
+static lkc_text raw_word(input *in) {
+    static const lkc_text words[] = {{"abababababababababababababababab-000000000001", 45},
                                      {"1", 1},
                                      {"0", 1},
                                      {"read", 4},
@@ -458,7 +458,7 @@ static lki_text raw_word(input *in) {
         return words[which % (sizeof words / sizeof *words)];
     size_t length = take(in) % 8;
     length = length < in->left ? length : in->left;
-    lki_text text = {(const char *)in->bytes, length};
+    lkc_text text = {(const char *)in->bytes, length};
     in->bytes += length;
     in->left -= length;
     return text;
@@ -466,21 +466,21 @@ static lki_text raw_word(input *in) {
 
 static void raw(world *w, input *in) {
     picture before, after;
-    lki_text arguments[RAW_MOST];
+    lkc_text arguments[RAW_MOST];
     reply_shape shape = {.wanted = 1};
-    lki_reply_sink sink = {on_array, on_integer, on_text, on_error, &shape};
+    lkc_reply_sink sink = {on_array, on_integer, on_text, on_error, &shape};
     uint8_t head = take(in);
     size_t count = head / 8 % RAW_MOST;
     for (size_t i = 0; i < count; i++)
         arguments[i] = raw_word(in);
     settle(w);
     expect_all(w, &before);
-    EXPECT(lki_words_run(w->lock, w->now_us, (lki_op)(head % 7), arguments, count, &sink));
+    EXPECT(lkc_words_run(w->lock, w->now_us, (lkc_op)(head % 7), arguments, count, &sink));
     EXPECT(shape.wanted == 0);
     if (shape.errors > 0) {
         look(w->lock, w->now_us, &after);
         expect_same(&before, &after);
-    } else if (head % 7 != LKI_OP_INSPECT) {
+    } else if (head % 7 != LKC_OP_INSPECT) {
         expect_all(w, &after);
     }
 }
@@ -488,8 +488,8 @@ static void raw(world *w, input *in) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input in = {data, size};
     world w = {.now_us = START_US};
-    lki_allocator allocator = {allocate, release, &w.memory};
-    w.lock = lki_lock_new(&allocator);
+    lkc_allocator allocator = {allocate, release, &w.memory};
+    w.lock = lkc_lock_new(&allocator);
     EXPECT(w.lock);
     while (in.left > 0) {
         uint8_t op = take(&in);
@@ -501,7 +501,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         else if (op == 13)
             raw(&w, &in);
     }
-    lki_lock_free(w.lock);
+    lkc_lock_free(w.lock);
     EXPECT(w.memory.blocks == 0);
     return 0;
 }

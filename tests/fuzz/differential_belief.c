@@ -19,13 +19,13 @@ enum {
 enum { HOLD_READS = 3, HOLD_WRITES, HOLD_FENCE = 7, HOLD_PROVISIONAL };
 enum { WAITER_MODE = 3, WAITER_REQ = 6 };
 
-void belief_begin(belief *all, const lki_text names[CAST_LOCKS]) {
+void belief_begin(belief *all, const lkc_text names[CAST_LOCKS]) {
     *all = (belief){0};
     for (size_t i = 0; i < CAST_LOCKS; i++)
         all->locks[i].name = names[i];
 }
 
-belief_lock *belief_find(belief *all, lki_text name) {
+belief_lock *belief_find(belief *all, lkc_text name) {
     for (size_t i = 0; i < CAST_LOCKS; i++)
         if (all->locks[i].name.length == name.length &&
             memcmp(all->locks[i].name.bytes, name.bytes, name.length) == 0)
@@ -57,9 +57,9 @@ static void learn_waiter(belief_party *party, const reply *row) {
     const reply *mode = &row->elements[WAITER_MODE];
     party->waits = true;
     party->waits_req = number_in(row, WAITER_REQ);
-    party->waits_for = reply_is(mode, "read")    ? LKI_WAITS_READ
-                       : reply_is(mode, "write") ? LKI_WAITS_WRITE
-                                                 : LKI_WAITS_UPGRADE;
+    party->waits_for = reply_is(mode, "read")    ? LKC_WAITS_READ
+                       : reply_is(mode, "write") ? LKC_WAITS_WRITE
+                                                 : LKC_WAITS_UPGRADE;
 }
 
 static void learn_lock(belief_lock *lock, const reply *view) {
@@ -116,8 +116,8 @@ static void note_lease(belief *all, uint64_t now_us, uint64_t lease_us) {
 static void learn_instants(belief *all, const step *one, const form_pair *pair) {
     for (size_t i = 0; i < one->argument_count; i++) {
         uint64_t ms = number_of(&one->arguments[i]);
-        if (strcmp(step_argument_name(one->op, i), "lease_ms") == 0 && ms >= LKI_LEASE_LEAST_MS &&
-            ms <= LKI_LEASE_MOST_MS)
+        if (strcmp(step_argument_name(one->op, i), "lease_ms") == 0 && ms >= LKC_LEASE_LEAST_MS &&
+            ms <= LKC_LEASE_MOST_MS)
             note_lease(all, one->now_us, ms * 1000);
     }
     if (pair->done.message_count > 0)
@@ -135,9 +135,9 @@ static bool changed_nothing(const reply *answer) {
 }
 
 static void learn_request(belief *all, const step *one, const reply *answer) {
-    belief_lock *lock = belief_find(all, (lki_text){one->names[0].bytes, one->names[0].length});
-    bool numbered = one->op == LKI_OP_ACQUIRE || one->op == LKI_OP_RELEASE ||
-                    one->op == LKI_OP_CONVERT || one->op == LKI_OP_CANCEL;
+    belief_lock *lock = belief_find(all, (lkc_text){one->names[0].bytes, one->names[0].length});
+    bool numbered = one->op == LKC_OP_ACQUIRE || one->op == LKC_OP_RELEASE ||
+                    one->op == LKC_OP_CONVERT || one->op == LKC_OP_CANCEL;
     if (!lock || !numbered || one->argument_count < 3 || changed_nothing(answer))
         return;
     int handle = cast_find(one->arguments[0].bytes, one->arguments[0].length);
@@ -147,7 +147,7 @@ static void learn_request(belief *all, const step *one, const reply *answer) {
     party->last_req = number_of(&one->arguments[1]);
     party->last_op = one->op;
     if (one->argument_count > 3)
-        party->last_mode = strcmp(one->arguments[3].bytes, "write") == 0 ? LKI_WRITE : LKI_READ;
+        party->last_mode = strcmp(one->arguments[3].bytes, "write") == 0 ? LKC_WRITE : LKC_READ;
 }
 
 void belief_learn(belief *all, const step *one, const form_pair *pair) {

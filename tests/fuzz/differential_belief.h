@@ -15,16 +15,16 @@ typedef struct {
     unsigned reads, writes;
     uint64_t fence, old_fence; /* old: an earlier one, of this hold or of one that is gone */
     bool waits;
-    lki_wait_kind waits_for;
+    lkc_wait_kind waits_for;
     uint64_t waits_req;
     uint64_t granted_req; /* the number of the last waiter that was granted */
     uint64_t last_req;    /* of the last request that the lock may remember */
-    lki_op last_op;
-    lki_mode last_mode;
+    lkc_op last_op;
+    lkc_mode last_mode;
 } belief_party;
 
 typedef struct {
-    lki_text name;
+    lkc_text name;
     uint64_t fence;
     bool abandoned;
     unsigned holders, waiters;
@@ -39,10 +39,10 @@ typedef struct {
 } belief;
 
 /* Nothing is known of these locks. */
-void belief_begin(belief *, const lki_text names[CAST_LOCKS]);
+void belief_begin(belief *, const lkc_text names[CAST_LOCKS]);
 
 /* The lock with this name, or NULL. */
-belief_lock *belief_find(belief *, lki_text name);
+belief_lock *belief_find(belief *, lkc_text name);
 
 /* Learns from a step that the pair has just run. */
 void belief_learn(belief *, const step *, const form_pair *);

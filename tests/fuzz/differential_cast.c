@@ -71,12 +71,12 @@ static const char *const whos[] = {
     TEN("25 bytes, as often as ten") "tail\xfe",
 };
 
-lki_text cast_text(const char *text) {
-    return (lki_text){text, strlen(text)};
+lkc_text cast_text(const char *text) {
+    return (lkc_text){text, strlen(text)};
 }
 
-lki_text cast_handle(int handle) {
-    return (lki_text){members[handle].handle, LKI_HANDLE_LENGTH};
+lkc_text cast_handle(int handle) {
+    return (lkc_text){members[handle].handle, LKC_HANDLE_LENGTH};
 }
 
 const char *cast_label(int handle) {
@@ -85,20 +85,20 @@ const char *cast_label(int handle) {
 
 int cast_find(const char *bytes, size_t length) {
     for (int i = 0; i < CAST_HANDLES; i++)
-        if (length == LKI_HANDLE_LENGTH && memcmp(bytes, members[i].handle, length) == 0)
+        if (length == LKC_HANDLE_LENGTH && memcmp(bytes, members[i].handle, length) == 0)
             return i;
     return CAST_NOBODY;
 }
 
-lki_text cast_owner(int handle) {
+lkc_text cast_owner(int handle) {
     return cast_text(members[handle].owner);
 }
 
-lki_text cast_kin(void) {
+lkc_text cast_kin(void) {
     return cast_text(KIN);
 }
 
-lki_text cast_group(uint64_t number) {
+lkc_text cast_group(uint64_t number) {
     return cast_text(groups[number % CAST_GROUPS]);
 }
 
@@ -106,10 +106,10 @@ size_t cast_name_count(void) {
     return sizeof names / sizeof *names;
 }
 
-lki_text cast_name(uint64_t number) {
+lkc_text cast_name(uint64_t number) {
     return cast_text(names[number % cast_name_count()]);
 }
 
-lki_text cast_who(uint64_t number) {
+lkc_text cast_who(uint64_t number) {
     return cast_text(whos[number % (sizeof whos / sizeof *whos)]);
 }

@@ -16,21 +16,21 @@ enum {
 };
 
 /* A text that ends at its NUL, as bytes. */
-lki_text cast_text(const char *text);
+lkc_text cast_text(const char *text);
 
 /* `handle` is 0 to CAST_HANDLES - 1 from here on. */
-lki_text cast_handle(int handle);
+lkc_text cast_handle(int handle);
 const char *cast_label(int handle); /* a letter for the client and the handle's number: b2 */
 int cast_find(const char *bytes, size_t length); /* the handle with this text, or CAST_NOBODY */
 
 /* The owner argument of the handle's requests: some share one, and one is another's text. */
-lki_text cast_owner(int handle);
-lki_text cast_kin(void); /* the one that most share */
+lkc_text cast_owner(int handle);
+lkc_text cast_kin(void); /* the one that most share */
 
 /* These take any number and come round again after the last. */
-lki_text cast_group(uint64_t number);
-lki_text cast_name(uint64_t number); /* names with braces, and those that SPEC 11.1 escapes */
-lki_text cast_who(uint64_t number);
+lkc_text cast_group(uint64_t number);
+lkc_text cast_name(uint64_t number); /* names with braces, and those that SPEC 11.1 escapes */
+lkc_text cast_who(uint64_t number);
 size_t cast_name_count(void);
 
 #endif

@@ -146,7 +146,7 @@ static void saw_answer(cover *seen, const step *one, const reply *answer) {
         saw(seen, "error", answer->text);
     if (answer->type != REPLY_ARRAY)
         return;
-    if (one->op != LKI_OP_RENEW) {
+    if (one->op != LKC_OP_RENEW) {
         saw(seen, step_op_name(one->op), answer->elements[0].text);
         saw_granted(seen, answer, 4);
         saw_if(seen, reply_is(&answer->elements[0], "queued") && answer->elements[2].integer > 1,
@@ -183,16 +183,16 @@ static void saw_messages(cover *seen, const form_result *done) {
 
 /* The one whose own request it is: what becomes of it is no accident. */
 static int requester(const step *one) {
-    if (one->op == LKI_OP_RENEW || one->argument_count == 0)
+    if (one->op == LKC_OP_RENEW || one->argument_count == 0)
         return CAST_NOBODY;
     return cast_find(one->arguments[0].bytes, one->arguments[0].length);
 }
 
 static void saw_bystander(cover *seen, const step *one, const belief_party *was,
                           const belief_party *is) {
-    bool lost = was->holds && !is->holds && one->op != LKI_OP_FORCE;
+    bool lost = was->holds && !is->holds && one->op != LKC_OP_FORCE;
     bool left = was->waits && !is->waits;
-    bool upgrade = was->waits && was->waits_for == LKI_WAITS_UPGRADE;
+    bool upgrade = was->waits && was->waits_for == LKC_WAITS_UPGRADE;
     saw_if(seen, lost && was->provisional, "provisional ran out");
     saw_if(seen, lost && !was->provisional, "hold ran out");
     saw_if(seen, left && !is->holds && !upgrade, "waiter ran out");
@@ -201,10 +201,10 @@ static void saw_bystander(cover *seen, const step *one, const belief_party *was,
 
 static void saw_requester(cover *seen, const step *one, const reply *answer,
                           const belief_party *was, const belief_party *is) {
-    bool upgrade = was->waits && was->waits_for == LKI_WAITS_UPGRADE;
-    saw_if(seen, one->op == LKI_OP_CANCEL && upgrade && !is->waits && is->holds,
+    bool upgrade = was->waits && was->waits_for == LKC_WAITS_UPGRADE;
+    saw_if(seen, one->op == LKC_OP_CANCEL && upgrade && !is->waits && is->holds,
            "upgrade cancelled");
-    if (one->op != LKI_OP_ACQUIRE || answer->type != REPLY_ARRAY || !was->holds)
+    if (one->op != LKC_OP_ACQUIRE || answer->type != REPLY_ARRAY || !was->holds)
         return;
     bool stranger = strcmp(one->arguments[2].bytes, "0") == 0;
     bool anew = is->waits ? !was->waits : is->fence != was->fence;
@@ -212,13 +212,13 @@ static void saw_requester(cover *seen, const step *one, const reply *answer,
 }
 
 static void saw_party(cover *seen, const belief_party *was, const belief_party *is) {
-    bool upgrade = was->waits && was->waits_for == LKI_WAITS_UPGRADE;
+    bool upgrade = was->waits && was->waits_for == LKC_WAITS_UPGRADE;
     saw_if(seen, was->waits && !was->holds && is->provisional, "granted provisionally");
     saw_if(seen, was->provisional && is->holds && !is->provisional && is->fence == was->fence,
            "provisional claimed");
     saw_if(seen, upgrade && !is->waits && is->writes > was->writes, "upgrade granted by settling");
     saw_if(seen,
-           upgrade && is->waits && is->waits_for == LKI_WAITS_WRITE &&
+           upgrade && is->waits && is->waits_for == LKC_WAITS_WRITE &&
                is->waits_req == was->waits_req,
            "upgrade became a writer-waiter");
     saw_if(seen, was->waits && is->waits && is->waits_req != was->waits_req, "waiter replaced");
@@ -238,16 +238,16 @@ static void saw_lock(cover *seen, const step *one, const reply *answer, const be
         else
             saw_bystander(seen, one, &was->parties[i], &is->parties[i]);
     }
-    bool entered = one->op == LKI_OP_ACQUIRE && self != CAST_NOBODY && is->waiters > 0 &&
+    bool entered = one->op == LKC_OP_ACQUIRE && self != CAST_NOBODY && is->waiters > 0 &&
                    was->parties[self].holds &&
                    was->parties[self].reads + was->parties[self].writes <
                        is->parties[self].reads + is->parties[self].writes;
     saw_if(seen, entered, "re-entry before waiters");
     bool cleared = was->abandoned && !is->abandoned;
     saw_if(seen, !was->abandoned && is->abandoned, "mark set");
-    saw_if(seen, cleared && one->op == LKI_OP_RELEASE, "mark cleared by release");
-    saw_if(seen, cleared && one->op == LKI_OP_CONVERT, "mark cleared by convert");
-    saw_if(seen, cleared && one->op != LKI_OP_RELEASE && one->op != LKI_OP_CONVERT,
+    saw_if(seen, cleared && one->op == LKC_OP_RELEASE, "mark cleared by release");
+    saw_if(seen, cleared && one->op == LKC_OP_CONVERT, "mark cleared by convert");
+    saw_if(seen, cleared && one->op != LKC_OP_RELEASE && one->op != LKC_OP_CONVERT,
            "mark forgotten");
     saw_if(seen, is->abandoned && is_empty(is) && !is_empty(was), "mark is all that is left");
     if (is->holders > seen->holders_most)

@@ -24,7 +24,7 @@ void generator_begin(generator *make, uint64_t seed) {
 }
 
 void generator_begin_round(generator *make) {
-    lki_text names[CAST_LOCKS];
+    lkc_text names[CAST_LOCKS];
     uint64_t drawn[CAST_LOCKS];
     for (size_t i = 0; i < CAST_LOCKS;) {
         bool taken = false;

@@ -15,7 +15,7 @@
 
 typedef struct {
     const char *arguments; /* names of those that it is bad for, with spaces between */
-    lki_text text;
+    lkc_text text;
 } bad_value;
 
 static const bad_value bad_values[] = {
@@ -84,7 +84,7 @@ static void make_too_long(step *one, size_t argument, const char *name) {
     size_t length = strcmp(name, "owner") == 0 ? 129 : strcmp(name, "group") == 0 ? 65 : 256;
     char *text = test_alloc(length, 1);
     memset(text, 'x', length);
-    step_set(one, argument, (lki_text){text, length});
+    step_set(one, argument, (lkc_text){text, length});
     free(text);
 }
 
@@ -143,7 +143,7 @@ static void spoil_count(random_source *random, step *one) {
 }
 
 static void spoil_name(random_source *random, step *one) {
-    static const lki_text bad[] = {TEXT(""), TEXT("\0"), TEXT("or\0ders"), TEXT("}\0")};
+    static const lkc_text bad[] = {TEXT(""), TEXT("\0"), TEXT("or\0ders"), TEXT("}\0")};
     enum { KINDS = sizeof bad / sizeof *bad, TOO_LONG = 513 };
     step_text *name = &one->names[random_below(random, one->name_count)];
     size_t kind = random_below(random, KINDS + 2);
@@ -162,7 +162,7 @@ static void spoil_name(random_source *random, step *one) {
 
 static void spoil_key_count(random_source *random, step *one) {
     static const size_t counts[] = {0, 1, 3, 5, 8, 404};
-    bool many = one->op == LKI_OP_RENEW;
+    bool many = one->op == LKC_OP_RENEW;
     size_t count = counts[random_below(random, sizeof counts / sizeof *counts)];
     if (many && count == 8)
         count = 6;
@@ -192,7 +192,7 @@ static void spoil_key(random_source *random, step *one) {
 }
 
 static void spoil_keys(random_source *random, step *one) {
-    if (one->op == LKI_OP_RENEW || random_percent(random, 50))
+    if (one->op == LKC_OP_RENEW || random_percent(random, 50))
         spoil_key_count(random, one); /* a key of renew is a fault of its entry only */
     else
         spoil_key(random, one);

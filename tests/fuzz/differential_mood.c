@@ -39,7 +39,7 @@ static const mood_kind kinds[] = {
 void mood_draw(mood *drawn, random_source *random) {
     drawn->kind = &kinds[random_below(random, sizeof kinds / sizeof *kinds)];
     drawn->first_handle = (int)random_below(random, CAST_REGULARS);
-    drawn->policy = (lki_policy)random_below(random, LKI_PREFER_READER + 1);
+    drawn->policy = (lkc_policy)random_below(random, LKC_PREFER_READER + 1);
     drawn->steps = random_between(random, STEPS_LEAST, STEPS_MOST);
 }
 
@@ -52,8 +52,8 @@ int mood_handle(const mood *present, int last, random_source *random) {
     return (present->first_handle + acting) % CAST_REGULARS;
 }
 
-lki_policy mood_policy(const mood *present, random_source *random) {
+lkc_policy mood_policy(const mood *present, random_source *random) {
     if (random_percent(random, STRAY_POLICY))
-        return (lki_policy)random_below(random, LKI_PREFER_READER + 1);
+        return (lkc_policy)random_below(random, LKC_PREFER_READER + 1);
     return present->policy;
 }

@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     const mood_kind *kind;
     int first_handle; /* of the regulars: it and those behind it act */
-    lki_policy policy;
+    lkc_policy policy;
     size_t steps; /* that it lasts */
 } mood;
 
@@ -35,6 +35,6 @@ void mood_draw(mood *, random_source *);
 int mood_handle(const mood *, int last, random_source *);
 
 /* Mostly the mood's. */
-lki_policy mood_policy(const mood *, random_source *);
+lkc_policy mood_policy(const mood *, random_source *);
 
 #endif

@@ -77,12 +77,12 @@ static char *tell(const form_pair *pair, const char *what, const form_result *a,
 /* Running. */
 
 typedef struct {
-    lki_text names[STEP_NAMES_MOST], arguments[STEP_ARGUMENTS_MOST], *keys;
+    lkc_text names[STEP_NAMES_MOST], arguments[STEP_ARGUMENTS_MOST], *keys;
     form_call call;
 } prepared;
 
-static lki_text text_of(const step_text *text) {
-    return (lki_text){text->bytes, text->length};
+static lkc_text text_of(const step_text *text) {
+    return (lkc_text){text->bytes, text->length};
 }
 
 static void prepare(prepared *ready, const step *one) {
@@ -138,10 +138,10 @@ static char *run_wrong_keys(form_pair *pair, const step *one, const form_call *c
 }
 
 /* Inspects a lock in both forms, which must write nothing and say the same. */
-static char *view(form_pair *pair, uint64_t now_us, lki_text name, reply *out) {
-    lki_text limit = cast_text("1000");
+static char *view(form_pair *pair, uint64_t now_us, lkc_text name, reply *out) {
+    lkc_text limit = cast_text("1000");
     static_assert(VIEW_LIMIT == 1000, "as above");
-    form_call call = {.op = step_op_name(LKI_OP_INSPECT),
+    form_call call = {.op = step_op_name(LKC_OP_INSPECT),
                       .names = &name,
                       .name_count = 1,
                       .arguments = &limit,
@@ -156,7 +156,7 @@ static char *view(form_pair *pair, uint64_t now_us, lki_text name, reply *out) {
     return text;
 }
 
-static bool is_viewed(const form_pair *pair, lki_text name) {
+static bool is_viewed(const form_pair *pair, lkc_text name) {
     for (size_t i = 0; i < pair->view_count; i++)
         if (pair->views[i].name.length == name.length &&
             memcmp(pair->views[i].name.bytes, name.bytes, name.length) == 0)
@@ -164,7 +164,7 @@ static bool is_viewed(const form_pair *pair, lki_text name) {
     return false;
 }
 
-static void remember_name(form_pair *pair, lki_text name) {
+static void remember_name(form_pair *pair, lkc_text name) {
     for (size_t i = 0; i < pair->name_count; i++)
         if (pair->names[i].length == name.length &&
             memcmp(pair->names[i].bytes, name.bytes, name.length) == 0)
@@ -201,8 +201,8 @@ char *form_pair_run(form_pair *pair, const step *one) {
     else if (!text)
         text = run_call(pair, one->now_us, &ready.call, "the step", &pair->done);
     for (size_t i = 0; i < one->name_count && !text; i++) {
-        lki_text name = text_of(&one->names[i]);
-        if (!lki_name_valid(name) || is_viewed(pair, name))
+        lkc_text name = text_of(&one->names[i]);
+        if (!lkc_name_valid(name) || is_viewed(pair, name))
             continue;
         remember_name(pair, name);
         pair_view *added = &pair->views[pair->view_count++];

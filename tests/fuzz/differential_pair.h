@@ -10,7 +10,7 @@
 
 /* What a lock looks like after the step, as the first form says: the reply of inspect. */
 typedef struct {
-    lki_text name; /* the step's */
+    lkc_text name; /* the step's */
     reply lock;
 } pair_view;
 

@@ -11,14 +11,14 @@
 #define DAY_US UINT64_C(86400000000) /* SPEC 10.2 */
 
 static const char *const policies[] = {
-    [LKI_FAIR] = "fair",
-    [LKI_PHASE_FAIR] = "phase-fair",
-    [LKI_PREFER_WRITER] = "prefer-writer",
-    [LKI_PREFER_READER] = "prefer-reader",
+    [LKC_FAIR] = "fair",
+    [LKC_PHASE_FAIR] = "phase-fair",
+    [LKC_PREFER_WRITER] = "prefer-writer",
+    [LKC_PREFER_READER] = "prefer-reader",
 };
 
-static const char *mode_word(lki_mode mode) {
-    return mode == LKI_READ ? "read" : "write";
+static const char *mode_word(lkc_mode mode) {
+    return mode == LKC_READ ? "read" : "write";
 }
 
 static uint64_t below(const actor *who, uint64_t bound) {
@@ -104,13 +104,13 @@ static uint64_t draw_floor(const actor *who) {
 
 /* Requests. */
 
-static void begin(const actor *who, step *out, lki_op op) {
+static void begin(const actor *who, step *out, lkc_op op) {
     out->op = op;
     step_add_name(out, who->lock->name);
     step_add(out, cast_handle(who->handle));
 }
 
-static lki_text draw_owner(const actor *who) {
+static lkc_text draw_owner(const actor *who) {
     if (percent(who, who->make->present.kind->plain))
         return cast_text("");
     if (percent(who, 4))
@@ -120,10 +120,10 @@ static lki_text draw_owner(const actor *who) {
     return cast_owner(percent(who, 5) ? (int)below(who, CAST_REGULARS) : who->handle);
 }
 
-static void acquire(const actor *who, step *out, uint64_t req, uint64_t fence, lki_mode mode) {
+static void acquire(const actor *who, step *out, uint64_t req, uint64_t fence, lkc_mode mode) {
     random_source *random = &who->make->random;
     const mood *present = &who->make->present;
-    begin(who, out, LKI_OP_ACQUIRE);
+    begin(who, out, LKC_OP_ACQUIRE);
     add_number(who, out, req);
     add_number(who, out, fence);
     step_add(out, cast_text(mode_word(mode)));
@@ -141,29 +141,29 @@ static void release(const actor *who, step *out, uint64_t req) {
     bool writes = party->writes > 0 && (party->reads == 0 || percent(who, 50));
     if (percent(who, 4))
         writes = !writes;
-    begin(who, out, LKI_OP_RELEASE);
+    begin(who, out, LKC_OP_RELEASE);
     add_number(who, out, req);
     add_number(who, out, draw_fence(who));
-    step_add(out, cast_text(mode_word(writes ? LKI_WRITE : LKI_READ)));
+    step_add(out, cast_text(mode_word(writes ? LKC_WRITE : LKC_READ)));
 }
 
 static void convert(const actor *who, step *out, uint64_t req) {
-    begin(who, out, LKI_OP_CONVERT);
+    begin(who, out, LKC_OP_CONVERT);
     add_number(who, out, req);
     add_number(who, out, draw_fence(who));
 }
 
-static lki_mode draw_mode(const actor *who, unsigned writes) {
-    return percent(who, writes) ? LKI_WRITE : LKI_READ;
+static lkc_mode draw_mode(const actor *who, unsigned writes) {
+    return percent(who, writes) ? LKC_WRITE : LKC_READ;
 }
 
 void request_acquire_fresh(actor *who, step *out) {
-    lki_mode mode = draw_mode(who, who->make->present.kind->write);
+    lkc_mode mode = draw_mode(who, who->make->present.kind->write);
     acquire(who, out, fresh_number(who), 0, mode);
 }
 
 void request_acquire_more(actor *who, step *out) {
-    lki_mode mode = draw_mode(who, who->make->present.kind->upgrade);
+    lkc_mode mode = draw_mode(who, who->make->present.kind->upgrade);
     uint64_t fence = draw_fence(who);
     acquire(who, out, fresh_number(who), fence, mode);
 }
@@ -179,35 +179,35 @@ void request_convert(actor *who, step *out) {
 void request_cancel(actor *who, step *out) {
     const belief_party *party = who->party;
     uint64_t target = party->waits ? party->waits_req : party->granted_req;
-    begin(who, out, LKI_OP_CANCEL);
+    begin(who, out, LKC_OP_CANCEL);
     add_number(who, out, percent(who, 90) ? fresh_number(who) : used_number(who));
     add_number(who, out, target && percent(who, 75) ? target : used_number(who));
 }
 
-static void with_number(const actor *who, step *out, lki_op op, uint64_t req) {
-    if (op == LKI_OP_RELEASE)
+static void with_number(const actor *who, step *out, lkc_op op, uint64_t req) {
+    if (op == LKC_OP_RELEASE)
         release(who, out, req);
-    else if (op == LKI_OP_CONVERT)
+    else if (op == LKC_OP_CONVERT)
         convert(who, out, req);
     else
         acquire(who, out, req, percent(who, 50) ? 0 : draw_fence(who), who->party->last_mode);
 }
 
 void request_repeat(actor *who, step *out) {
-    static const lki_op others[] = {LKI_OP_ACQUIRE, LKI_OP_RELEASE, LKI_OP_CONVERT};
+    static const lkc_op others[] = {LKC_OP_ACQUIRE, LKC_OP_RELEASE, LKC_OP_CONVERT};
     const belief_party *party = who->party;
-    lki_op op = percent(who, 80) ? party->last_op : others[below(who, 3)];
+    lkc_op op = percent(who, 80) ? party->last_op : others[below(who, 3)];
     uint64_t req = party->last_req;
     if (percent(who, 40) && party->granted_req) {
-        op = LKI_OP_ACQUIRE;
+        op = LKC_OP_ACQUIRE;
         req = party->waits ? party->waits_req : party->granted_req;
     }
     with_number(who, out, op, at_least_one(req));
 }
 
 void request_stale(actor *who, step *out) {
-    static const lki_op ops[] = {LKI_OP_ACQUIRE, LKI_OP_RELEASE, LKI_OP_CONVERT};
-    lki_op op = ops[below(who, 3)];
+    static const lkc_op ops[] = {LKC_OP_ACQUIRE, LKC_OP_RELEASE, LKC_OP_CONVERT};
+    lkc_op op = ops[below(who, 3)];
     with_number(who, out, op, used_number(who));
 }
 
@@ -241,7 +241,7 @@ static void add_entry(const actor *who, step *out) {
 
 void request_renew(actor *who, step *out) {
     size_t entries = percent(who, 65) ? 1 : 2 + (size_t)below(who, STEP_NAMES_MOST - 1);
-    out->op = LKI_OP_RENEW;
+    out->op = LKC_OP_RENEW;
     add_entry(who, out);
     while (out->name_count < entries) {
         actor other = draw_another(who);
@@ -250,8 +250,8 @@ void request_renew(actor *who, step *out) {
 }
 
 void request_force(actor *who, step *out) {
-    lki_text owner = cast_owner(who->handle);
-    out->op = LKI_OP_FORCE;
+    lkc_text owner = cast_owner(who->handle);
+    out->op = LKC_OP_FORCE;
     step_add_name(out, who->lock->name);
     if (percent(who, 35))
         owner = cast_text("");
@@ -261,7 +261,7 @@ void request_force(actor *who, step *out) {
 }
 
 void request_inspect(actor *who, step *out) {
-    out->op = LKI_OP_INSPECT;
+    out->op = LKC_OP_INSPECT;
     step_add_name(out, who->lock->name);
     add_number(who, out, percent(who, 95) ? below(who, 21) : 100000);
 }

@@ -18,18 +18,18 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    [LKI_OP_ACQUIRE] = {"acquire",
+    [LKC_OP_ACQUIRE] = {"acquire",
                         {"handle", "req", "fence", "mode", "wait", "lease_ms", "policy", "floor",
                          "owner", "group", "who"}},
-    [LKI_OP_RELEASE] = {"release", {"handle", "req", "fence", "mode"}},
-    [LKI_OP_RENEW] = {"renew", {"handle", "fence", "req", "lease_ms"}},
-    [LKI_OP_CONVERT] = {"convert", {"handle", "req", "fence"}},
-    [LKI_OP_CANCEL] = {"cancel", {"handle", "req", "target"}},
-    [LKI_OP_INSPECT] = {"inspect", {"limit"}},
-    [LKI_OP_FORCE] = {"force", {"owner"}},
+    [LKC_OP_RELEASE] = {"release", {"handle", "req", "fence", "mode"}},
+    [LKC_OP_RENEW] = {"renew", {"handle", "fence", "req", "lease_ms"}},
+    [LKC_OP_CONVERT] = {"convert", {"handle", "req", "fence"}},
+    [LKC_OP_CANCEL] = {"cancel", {"handle", "req", "target"}},
+    [LKC_OP_INSPECT] = {"inspect", {"limit"}},
+    [LKC_OP_FORCE] = {"force", {"owner"}},
 };
 
-static step_text copy_of(lki_text text) {
+static step_text copy_of(lkc_text text) {
     return (step_text){test_copy(text.bytes, text.length), text.length};
 }
 
@@ -45,12 +45,12 @@ void step_clear(step *one) {
     *one = (step){0};
 }
 
-void step_add_name(step *one, lki_text name) {
+void step_add_name(step *one, lkc_text name) {
     assert(one->name_count < STEP_NAMES_MOST);
     one->names[one->name_count++] = copy_of(name);
 }
 
-void step_insert(step *one, size_t argument, lki_text text) {
+void step_insert(step *one, size_t argument, lkc_text text) {
     assert(one->argument_count < STEP_ARGUMENTS_MOST && argument <= one->argument_count);
     step_text *place = &one->arguments[argument];
     memmove(place + 1, place, (one->argument_count - argument) * sizeof *place);
@@ -66,13 +66,13 @@ void step_remove(step *one, size_t argument) {
     memmove(place, place + 1, (one->argument_count - argument) * sizeof *place);
 }
 
-void step_set(step *one, size_t argument, lki_text text) {
+void step_set(step *one, size_t argument, lkc_text text) {
     step_text copy = copy_of(text);
     free(one->arguments[argument].bytes);
     one->arguments[argument] = copy;
 }
 
-void step_add(step *one, lki_text text) {
+void step_add(step *one, lkc_text text) {
     step_insert(one, one->argument_count, text);
 }
 
@@ -82,17 +82,17 @@ void step_add_number(step *one, uint64_t number) {
     free(text);
 }
 
-void step_add_key(step *one, lki_text key) {
+void step_add_key(step *one, lkc_text key) {
     one->keys = test_grow(one->keys, one->key_count, sizeof *one->keys);
     one->keys[one->key_count++] = copy_of(key);
 }
 
-const char *step_op_name(lki_op op) {
+const char *step_op_name(lkc_op op) {
     return shapes[op].op;
 }
 
-const char *step_argument_name(lki_op op, size_t argument) {
-    if (op == LKI_OP_RENEW)
+const char *step_argument_name(lkc_op op, size_t argument) {
+    if (op == LKC_OP_RENEW)
         argument %= STEP_ENTRY_ARGUMENTS;
     for (size_t i = 0; i <= argument; i++)
         if (!shapes[op].arguments[i])
@@ -132,7 +132,7 @@ void step_print(test_text *out, const step *one) {
         test_text_quote(out, one->names[i].bytes, one->names[i].length);
     }
     for (size_t i = 0; i < one->argument_count; i++) {
-        if (one->op == LKI_OP_RENEW && i % STEP_ENTRY_ARGUMENTS == 0 && i > 0)
+        if (one->op == LKC_OP_RENEW && i % STEP_ENTRY_ARGUMENTS == 0 && i > 0)
             test_text_print(out, " |");
         print_argument(out, step_argument_name(one->op, i), &one->arguments[i]);
     }

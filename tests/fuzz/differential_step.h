@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     uint64_t now_us;
-    lki_op op;
+    lkc_op op;
     step_text names[STEP_NAMES_MOST]; /* one; of renew, one for each entry */
     size_t name_count;
     step_text arguments[STEP_ARGUMENTS_MOST];
@@ -30,18 +30,18 @@ typedef struct {
 
 void step_clear(step *);
 
-void step_add_name(step *, lki_text);
-void step_add(step *, lki_text);
+void step_add_name(step *, lkc_text);
+void step_add(step *, lkc_text);
 void step_add_number(step *, uint64_t);
-void step_add_key(step *, lki_text);
-void step_set(step *, size_t argument, lki_text); /* instead of what it was */
-void step_insert(step *, size_t argument, lki_text);
+void step_add_key(step *, lkc_text);
+void step_set(step *, size_t argument, lkc_text); /* instead of what it was */
+void step_insert(step *, size_t argument, lkc_text);
 void step_remove(step *, size_t argument);
 
-const char *step_op_name(lki_op);
+const char *step_op_name(lkc_op);
 
 /* The name of an argument as in SPEC 10; "more" behind the last. */
-const char *step_argument_name(lki_op, size_t argument);
+const char *step_argument_name(lkc_op, size_t argument);
 
 /* In one line: when, where, who and what. Handles by their labels, late instants from the start. */
 void step_print(test_text *, const step *);

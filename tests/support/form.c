@@ -48,7 +48,7 @@ char *form_configure(lock_form *form, const char *option, const char *value) {
     return form->methods->configure(form, option, value);
 }
 
-char *form_plant(lock_form *form, lki_text name, const char *suffix, const char *type) {
+char *form_plant(lock_form *form, lkc_text name, const char *suffix, const char *type) {
     return form->methods->plant(form, name, suffix, type);
 }
 
@@ -98,7 +98,7 @@ void form_message_add(form_result *result, const char *client, size_t client_len
     };
 }
 
-void form_rest_add(form_result *result, lki_text name, uint64_t expires_ms) {
+void form_rest_add(form_result *result, lkc_text name, uint64_t expires_ms) {
     result->rests = test_grow(result->rests, result->rest_count, sizeof(form_rest));
     result->rests[result->rest_count++] = (form_rest){
         .name = test_copy(name.bytes, name.length),

@@ -16,11 +16,11 @@
 /* An operation: `op` as in SPEC 10, one lock name (renew: one for each entry), its arguments. */
 typedef struct {
     const char *op;
-    const lki_text *names;
+    const lkc_text *names;
     size_t name_count;
-    const lki_text *arguments;
+    const lkc_text *arguments;
     size_t argument_count;
-    const lki_text *keys; /* instead of those made of the names; scripts only; NULL: made */
+    const lkc_text *keys; /* instead of those made of the names; scripts only; NULL: made */
     size_t key_count;
 } form_call;
 
@@ -75,6 +75,6 @@ void form_reset(lock_form *);
  * that the lock has with `suffix` ("" or "d", "r", "w"). Planted keys are in no `rests`.
  */
 char *form_configure(lock_form *, const char *option, const char *value);
-char *form_plant(lock_form *, lki_text name, const char *suffix, const char *type);
+char *form_plant(lock_form *, lkc_text name, const char *suffix, const char *type);
 
 #endif

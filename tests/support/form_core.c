@@ -14,7 +14,7 @@ enum { ENTRY_ARGUMENTS = 4 };
 typedef struct {
     char *name;
     size_t length;
-    lki_lock *lock;
+    lkc_lock *lock;
 } named_lock;
 
 typedef struct {
@@ -24,26 +24,26 @@ typedef struct {
 } core_form;
 
 static const char *const op_names[] = {
-    [LKI_OP_ACQUIRE] = "acquire", [LKI_OP_RELEASE] = "release", [LKI_OP_RENEW] = "renew",
-    [LKI_OP_CONVERT] = "convert", [LKI_OP_CANCEL] = "cancel",   [LKI_OP_INSPECT] = "inspect",
-    [LKI_OP_FORCE] = "force",
+    [LKC_OP_ACQUIRE] = "acquire", [LKC_OP_RELEASE] = "release", [LKC_OP_RENEW] = "renew",
+    [LKC_OP_CONVERT] = "convert", [LKC_OP_CANCEL] = "cancel",   [LKC_OP_INSPECT] = "inspect",
+    [LKC_OP_FORCE] = "force",
 };
 
 /* Locks. */
 
 static void drop(core_form *core, size_t at) {
-    lki_lock_free(core->locks[at].lock);
+    lkc_lock_free(core->locks[at].lock);
     free(core->locks[at].name);
     core->locks[at] = core->locks[--core->count];
 }
 
 static void drop_expired(core_form *core, uint64_t now_us) {
     for (size_t i = core->count; i-- > 0;)
-        if (lki_lock_expires_ms(core->locks[i].lock) * 1000 <= now_us)
+        if (lkc_lock_expires_ms(core->locks[i].lock) * 1000 <= now_us)
             drop(core, i);
 }
 
-static lki_lock *find_or_add(core_form *core, lki_text name) {
+static lkc_lock *find_or_add(core_form *core, lkc_text name) {
     for (size_t i = 0; i < core->count; i++)
         if (core->locks[i].length == name.length &&
             memcmp(core->locks[i].name, name.bytes, name.length) == 0)
@@ -52,7 +52,7 @@ static lki_lock *find_or_add(core_form *core, lki_text name) {
     core->locks[core->count] = (named_lock){
         .name = test_copy(name.bytes, name.length),
         .length = name.length,
-        .lock = lki_lock_new(&plain_allocator),
+        .lock = lkc_lock_new(&plain_allocator),
     };
     if (!core->locks[core->count].lock)
         abort();
@@ -100,7 +100,7 @@ static void put_integer(uint64_t value, void *context) {
     reply_set_integer(next_place(context), (int64_t)value);
 }
 
-static void put_text(lki_text text, void *context) {
+static void put_text(lkc_text text, void *context) {
     reply_set_text(next_place(context), REPLY_TEXT, text.bytes, text.length);
 }
 
@@ -122,15 +122,15 @@ typedef struct {
     size_t first; /* of this operation's messages */
 } grouping;
 
-static void group_event(const lki_event *event, void *context) {
+static void group_event(const lkc_event *event, void *context) {
     grouping *group = context;
     form_result *result = group->result;
-    char handle[LKI_HANDLE_LENGTH + 1], line[LKI_EVENT_LINE_MOST];
-    lki_handle_print(&event->handle, handle);
-    size_t length = lki_event_print(event, line);
+    char handle[LKC_HANDLE_LENGTH + 1], line[LKC_EVENT_LINE_MOST];
+    lkc_handle_print(&event->handle, handle);
+    size_t length = lkc_event_print(event, line);
     for (size_t i = group->first; i < result->message_count; i++) {
         form_message *message = &result->messages[i];
-        if (strncmp(message->client, handle, LKI_CLIENT_LENGTH) == 0) {
+        if (strncmp(message->client, handle, LKC_CLIENT_LENGTH) == 0) {
             test_text text = {0};
             test_text_add(&text, message->text, message->length);
             test_text_add(&text, "\n", 1);
@@ -141,7 +141,7 @@ static void group_event(const lki_event *event, void *context) {
             return;
         }
     }
-    form_message_add(result, handle, LKI_CLIENT_LENGTH, line, length);
+    form_message_add(result, handle, LKC_CLIENT_LENGTH, line, length);
 }
 
 /* Operations. */
@@ -153,30 +153,30 @@ static bool was_refused(const reply *answer) {
            strncmp(answer->text, did_something, sizeof did_something - 1) != 0;
 }
 
-static void run_on_one(core_form *core, uint64_t now_us, lki_op op, lki_text name,
-                       const lki_text *arguments, size_t count, form_result *result, reply *out) {
-    if (!lki_name_valid(name)) {
+static void run_on_one(core_form *core, uint64_t now_us, lkc_op op, lkc_text name,
+                       const lkc_text *arguments, size_t count, form_result *result, reply *out) {
+    if (!lkc_name_valid(name)) {
         const char *text = "LKARG name: must be 1 to 512 bytes without NUL"; /* SPEC 10.12 */
         reply_set_text(out, REPLY_ERROR, text, strlen(text));
         return;
     }
     drop_expired(core, now_us);
-    lki_lock *lock = find_or_add(core, name);
+    lkc_lock *lock = find_or_add(core, name);
     builder build = {.root = out};
-    lki_reply_sink sink = {put_array, put_integer, put_text, put_error, &build};
-    if (!lki_words_run(lock, now_us, op, arguments, count, &sink))
+    lkc_reply_sink sink = {put_array, put_integer, put_text, put_error, &build};
+    if (!lkc_words_run(lock, now_us, op, arguments, count, &sink))
         form_fault(result, test_print("memory ran out"));
     else if (!is_complete(&build))
         form_fault(result, test_print("the reply ends before its arrays are full"));
-    if (op != LKI_OP_INSPECT && !was_refused(out)) {
+    if (op != LKC_OP_INSPECT && !was_refused(out)) {
         grouping group = {.result = result, .first = result->message_count};
-        lki_lock_events(lock, group_event, &group);
-        const char *broken = lki_lock_check(lock, now_us);
+        lkc_lock_events(lock, group_event, &group);
+        const char *broken = lkc_lock_check(lock, now_us);
         if (broken)
             form_fault(result, test_print("invariant: %s", broken));
     }
     for (size_t i = core->count; i-- > 0;)
-        if (lki_lock_expires_ms(core->locks[i].lock) == 0)
+        if (lkc_lock_expires_ms(core->locks[i].lock) == 0)
             drop(core, i);
 }
 
@@ -193,7 +193,7 @@ static void run_renew(core_form *core, uint64_t now_us, const form_call *call,
     reply_set_integer(reply_add(&result->answer), (int64_t)now_us);
     for (size_t i = 0; i < call->name_count; i++) {
         reply entry = {0};
-        run_on_one(core, now_us, LKI_OP_RENEW, call->names[i],
+        run_on_one(core, now_us, LKC_OP_RENEW, call->names[i],
                    call->arguments + i * ENTRY_ARGUMENTS, ENTRY_ARGUMENTS, result, &entry);
         reply *place = reply_add(&result->answer);
         if (entry.type == REPLY_ERROR) { /* SPEC 10.5: a fault of one entry is that entry's */
@@ -210,8 +210,8 @@ static void core_look(lock_form *form, uint64_t now_us, form_result *result) {
     core_form *core = (core_form *)form;
     drop_expired(core, now_us);
     for (size_t i = 0; i < core->count; i++)
-        form_rest_add(result, (lki_text){core->locks[i].name, core->locks[i].length},
-                      lki_lock_expires_ms(core->locks[i].lock));
+        form_rest_add(result, (lkc_text){core->locks[i].name, core->locks[i].length},
+                      lkc_lock_expires_ms(core->locks[i].lock));
 }
 
 static void core_run(lock_form *form, uint64_t now_us, const form_call *call, form_result *result) {
@@ -221,10 +221,10 @@ static void core_run(lock_form *form, uint64_t now_us, const form_call *call, fo
         op++;
     if (op == ops)
         form_fault(result, test_print("there is no operation %s", call->op));
-    else if (op == LKI_OP_RENEW)
+    else if (op == LKC_OP_RENEW)
         run_renew(core, now_us, call, result);
     else
-        run_on_one(core, now_us, (lki_op)op, call->names[0], call->arguments, call->argument_count,
+        run_on_one(core, now_us, (lkc_op)op, call->names[0], call->arguments, call->argument_count,
                    result, &result->answer);
     core_look(form, now_us, result);
 }

@@ -9,7 +9,7 @@ typedef struct {
     void (*look)(lock_form *, uint64_t now_us, form_result *);
     void (*reset)(lock_form *);
     char *(*configure)(lock_form *, const char *option, const char *value); /* NULL: no server */
-    char *(*plant)(lock_form *, lki_text name, const char *suffix, const char *type);
+    char *(*plant)(lock_form *, lkc_text name, const char *suffix, const char *type);
     void (*free)(lock_form *);
 } form_methods;
 
@@ -23,6 +23,6 @@ struct lock_form {
 void form_fault(form_result *, char *text);
 void form_message_add(form_result *, const char *client, size_t client_length, const char *text,
                       size_t length);
-void form_rest_add(form_result *, lki_text name, uint64_t expires_ms);
+void form_rest_add(form_result *, lkc_text name, uint64_t expires_ms);
 
 #endif

@@ -51,7 +51,7 @@ typedef struct {
 
 /* Keys. */
 
-static char *make_key(lki_text name, const char *suffix, size_t *length) {
+static char *make_key(lkc_text name, const char *suffix, size_t *length) {
     test_text key = {0};
     bool escaped = name.length > 0 && (name.bytes[0] == '}' || name.bytes[0] == '%');
     test_text_print(&key, "%s:{%s", prefix, escaped ? "%" : "");
@@ -65,7 +65,7 @@ static char *make_key(lki_text name, const char *suffix, size_t *length) {
  * Finds the lock's name in one of its keys; the name points into the key. Under another prefix than
  * ours it is the whole main key, so that equal names under two prefixes stay apart.
  */
-static bool name_of_key(const char *key, size_t length, lki_text *name) {
+static bool name_of_key(const char *key, size_t length, lkc_text *name) {
     size_t own = strlen(prefix), brace = 0;
     while (brace < length && key[brace] != '{' && key[brace] != '}')
         brace++;
@@ -77,10 +77,10 @@ static bool name_of_key(const char *key, size_t length, lki_text *name) {
             memcmp(key + length - tail + 1, suffixes[i], tail - 1) != 0)
             continue;
         bool ours = brace == own + 1 && memcmp(key, prefix, own) == 0;
-        *name = ours ? (lki_text){key + brace + 1, length - brace - 1 - tail}
-                     : (lki_text){key, length - tail + 1};
+        *name = ours ? (lkc_text){key + brace + 1, length - brace - 1 - tail}
+                     : (lkc_text){key, length - tail + 1};
         if (ours && name->length > 0 && name->bytes[0] == '%')
-            *name = (lki_text){name->bytes + 1, name->length - 1};
+            *name = (lkc_text){name->bytes + 1, name->length - 1};
         return true;
     }
     return false;
@@ -96,7 +96,7 @@ static bool is_planted(const scripts_form *scripts, const reply *key) {
 /* What is left. */
 
 static void note_key(form_result *result, uint64_t now_us, const reply *key, int64_t expires_ms) {
-    lki_text name;
+    lkc_text name;
     if (!name_of_key(key->text, key->length, &name)) {
         form_fault(result, test_print("a key that is no lock's: %s", key->text));
         return;
@@ -177,7 +177,7 @@ static char *join_arguments(const form_call *call, size_t *length) {
     if (strcmp(call->op, "acquire") != 0 || call->argument_count == 0)
         return NULL;
     for (size_t i = 0; i < call->argument_count; i++) {
-        lki_text argument = call->arguments[i];
+        lkc_text argument = call->arguments[i];
         if (argument.length && memchr(argument.bytes, 0, argument.length)) {
             free(joined.bytes);
             return NULL;
@@ -195,25 +195,25 @@ static void append_call(scripts_form *scripts, const form_call *call, const char
     size_t joined_length = 0;
     char *joined = join_arguments(call, &joined_length);
     size_t count = 3 + keys + (joined ? 1 : call->argument_count);
-    lki_text *words = test_alloc(count, sizeof *words);
+    lkc_text *words = test_alloc(count, sizeof *words);
     char **made = test_alloc(keys, sizeof *made);
     char *number = test_print("%zu", keys);
-    words[0] = (lki_text){command, strlen(command)};
-    words[1] = (lki_text){script, strlen(script)};
-    words[2] = (lki_text){number, strlen(number)};
+    words[0] = (lkc_text){command, strlen(command)};
+    words[1] = (lkc_text){script, strlen(script)};
+    words[2] = (lkc_text){number, strlen(number)};
     for (size_t i = 0; i < keys; i++) {
         if (call->keys) {
             words[3 + i] = call->keys[i];
         } else {
             size_t length;
             made[i] = make_key(call->names[i / KEYS_OF_LOCK], suffixes[i % KEYS_OF_LOCK], &length);
-            words[3 + i] = (lki_text){made[i], length};
+            words[3 + i] = (lkc_text){made[i], length};
         }
     }
     for (size_t i = 0; i < call->argument_count && !joined; i++)
         words[3 + keys + i] = call->arguments[i];
     if (joined)
-        words[3 + keys] = (lki_text){joined, joined_length};
+        words[3 + keys] = (lkc_text){joined, joined_length};
     script_link_append_words(scripts->link, words, count);
     free(joined);
     for (size_t i = 0; i < keys; i++)
@@ -300,7 +300,7 @@ static char *scripts_configure(lock_form *form, const char *option, const char *
     return NULL;
 }
 
-static char *scripts_plant(lock_form *form, lki_text name, const char *suffix, const char *type) {
+static char *scripts_plant(lock_form *form, lkc_text name, const char *suffix, const char *type) {
     static const struct {
         const char *type, *command;
     } plants[] = {

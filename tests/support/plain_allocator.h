@@ -16,6 +16,6 @@ static inline void plain_release(void *memory, void *context) {
     free(memory);
 }
 
-static const lki_allocator plain_allocator = {plain_allocate, plain_release, NULL};
+static const lkc_allocator plain_allocator = {plain_allocate, plain_release, NULL};
 
 #endif

@@ -68,7 +68,7 @@ void script_link_append(script_link *link, const char *format, ...) {
     va_end(arguments);
 }
 
-void script_link_append_words(script_link *link, const lki_text *words, size_t count) {
+void script_link_append_words(script_link *link, const lkc_text *words, size_t count) {
     const char **bytes = test_alloc(count, sizeof *bytes);
     size_t *lengths = test_alloc(count, sizeof *lengths);
     for (size_t i = 0; i < count; i++) {

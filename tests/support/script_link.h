@@ -14,7 +14,7 @@ void script_link_close(script_link *);
 
 /* Puts a command behind those not yet sent; hiredis' format (%s, %b and %lu-like numbers). */
 void script_link_append(script_link *, const char *format, ...);
-void script_link_append_words(script_link *, const lki_text *words, size_t count);
+void script_link_append_words(script_link *, const lkc_text *words, size_t count);
 
 /* The reply to the oldest command that has none yet; sends what is not yet sent, in one write. */
 void script_link_read(script_link *, reply *out);

@@ -63,7 +63,7 @@ static inline void transcript_integer(uint64_t value, void *context) {
     transcript_end(context);
 }
 
-static inline void transcript_text(lki_text text, void *context) {
+static inline void transcript_text(lkc_text text, void *context) {
     transcript_begin(context);
     transcript_add(context, text.length ? text.bytes : "''", text.length ? text.length : 2);
     transcript_end(context);
@@ -78,22 +78,22 @@ static inline void transcript_error(const char *text, void *context) {
 
 /* Runs an operation, its arguments divided by single spaces; two in a row have an empty one
  * between. */
-static inline bool transcript_run(transcript *t, lki_lock *lock, uint64_t now_us, lki_op op,
+static inline bool transcript_run(transcript *t, lkc_lock *lock, uint64_t now_us, lkc_op op,
                                   const char *line) {
-    lki_reply_sink sink = {transcript_array, transcript_integer, transcript_text, transcript_error,
+    lkc_reply_sink sink = {transcript_array, transcript_integer, transcript_text, transcript_error,
                            t};
-    lki_text arguments[TRANSCRIPT_ARGUMENTS];
+    lkc_text arguments[TRANSCRIPT_ARGUMENTS];
     size_t count = 0;
     t->length = t->depth = 0;
     t->text[0] = '\0';
     for (const char *end = line; end; line = end + 1) {
         end = strchr(line, ' ');
         assert_true(count < TRANSCRIPT_ARGUMENTS);
-        arguments[count++] = (lki_text){line, end ? (size_t)(end - line) : strlen(line)};
+        arguments[count++] = (lkc_text){line, end ? (size_t)(end - line) : strlen(line)};
         if (!end)
             break;
     }
-    bool done = lki_words_run(lock, now_us, op, arguments, count, &sink);
+    bool done = lkc_words_run(lock, now_us, op, arguments, count, &sink);
     assert_int_equal(t->depth, 0); /* every array is full */
     return done;
 }

@@ -12,19 +12,19 @@
 enum { KEYS = 400 };
 
 typedef struct {
-    lki_node node;
+    lkc_node node;
     int key;
 } item;
 
 typedef struct {
-    lki_tree tree;
+    lkc_tree tree;
     item items[KEYS];
     int sorted[KEYS]; /* the model */
     size_t count;
 } pair;
 
-static int compare(const void *key, const lki_node *node) {
-    int a = *(const int *)key, b = LKI_NODE_OWNER(node, const item, node)->key;
+static int compare(const void *key, const lkc_node *node) {
+    int a = *(const int *)key, b = LKC_NODE_OWNER(node, const item, node)->key;
     return (a > b) - (a < b);
 }
 
@@ -52,18 +52,18 @@ static void insert(pair *p, int key) {
     memmove(p->sorted + rank + 1, p->sorted + rank, (p->count - rank) * sizeof *p->sorted);
     p->sorted[rank] = key;
     p->count++;
-    lki_tree_insert(&p->tree, &key, &p->items[key].node);
+    lkc_tree_insert(&p->tree, &key, &p->items[key].node);
 }
 
 static void erase(pair *p, int key) {
     size_t rank = model_rank(p, key);
     p->count--;
     memmove(p->sorted + rank, p->sorted + rank + 1, (p->count - rank) * sizeof *p->sorted);
-    lki_tree_erase(&p->tree, &key, &p->items[key].node);
+    lkc_tree_erase(&p->tree, &key, &p->items[key].node);
     memset(&p->items[key].node, 0xff, sizeof p->items[key].node); /* nobody may look at it again */
 }
 
-static void assert_node(const pair *p, const lki_node *node, size_t index) {
+static void assert_node(const pair *p, const lkc_node *node, size_t index) {
     if (index >= p->count)
         assert_null(node);
     else
@@ -71,15 +71,15 @@ static void assert_node(const pair *p, const lki_node *node, size_t index) {
 }
 
 static void assert_same(const pair *p) {
-    assert_true(lki_tree_is_sound(&p->tree));
-    assert_int_equal(lki_tree_size(&p->tree), p->count);
-    assert_node(p, lki_tree_head(&p->tree), 0);
-    assert_node(p, lki_tree_tail(&p->tree), p->count - 1);
+    assert_true(lkc_tree_is_sound(&p->tree));
+    assert_int_equal(lkc_tree_size(&p->tree), p->count);
+    assert_node(p, lkc_tree_head(&p->tree), 0);
+    assert_node(p, lkc_tree_tail(&p->tree), p->count - 1);
     for (size_t i = 0; i <= p->count; i++)
-        assert_node(p, lki_tree_at(&p->tree, i), i);
+        assert_node(p, lkc_tree_at(&p->tree, i), i);
     for (int key = 0; key < KEYS; key++) {
-        assert_int_equal(lki_tree_rank(&p->tree, &key), model_rank(p, key));
-        const lki_node *found = lki_tree_find(&p->tree, &key);
+        assert_int_equal(lkc_tree_rank(&p->tree, &key), model_rank(p, key));
+        const lkc_node *found = lkc_tree_find(&p->tree, &key);
         assert_ptr_equal(found, model_has(p, key) ? &p->items[key].node : NULL);
     }
 }
@@ -106,7 +106,7 @@ static void random_operations_agree_with_a_sorted_array(void **state) {
             erase(&p, p.sorted[next_random(&seed) % p.count]);
         if (step % 16 == 0)
             assert_same(&p);
-        assert_true(lki_tree_is_sound(&p.tree));
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
 }
 
@@ -116,12 +116,12 @@ static void ascending_keys_keep_the_tree_balanced(void **state) {
     pair_init(&p);
     for (int key = 0; key < KEYS; key++) {
         insert(&p, key);
-        assert_true(lki_tree_is_sound(&p.tree));
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
     assert_same(&p);
     while (p.count > 0) { /* as a queue goes: from its head */
         erase(&p, p.sorted[0]);
-        assert_true(lki_tree_is_sound(&p.tree));
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
     assert_same(&p);
 }
@@ -132,12 +132,12 @@ static void descending_keys_keep_the_tree_balanced(void **state) {
     pair_init(&p);
     for (int key = KEYS; key-- > 0;) {
         insert(&p, key);
-        assert_true(lki_tree_is_sound(&p.tree));
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
     assert_same(&p);
     while (p.count > 0) {
         erase(&p, p.sorted[p.count - 1]);
-        assert_true(lki_tree_is_sound(&p.tree));
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
 }
 
@@ -148,8 +148,8 @@ static void the_root_can_be_erased_until_nothing_is_left(void **state) {
     for (int key = 0; key < KEYS; key++)
         insert(&p, key * 7 % KEYS);
     while (p.count > 0) {
-        erase(&p, LKI_NODE_OWNER(p.tree.root, item, node)->key);
-        assert_true(lki_tree_is_sound(&p.tree));
+        erase(&p, LKC_NODE_OWNER(p.tree.root, item, node)->key);
+        assert_true(lkc_tree_is_sound(&p.tree));
     }
     assert_same(&p);
 }

@@ -17,7 +17,7 @@ enum { SCRIPTS = sizeof lki_scripts / sizeof *lki_scripts };
 static_assert(SCRIPTS == sizeof lki_test_scripts / sizeof *lki_test_scripts,
               "both flavours have the same operations");
 
-static void the_operations_stand_in_the_order_of_lki_op(void **state) {
+static void the_operations_stand_in_the_order_of_lkc_op(void **state) {
     static const char *const names[] = {"acquire", "release", "renew", "convert",
                                         "cancel",  "inspect", "force"};
     (void)state;
@@ -73,7 +73,7 @@ static void a_server_takes_each_script_under_its_sha1(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_operations_stand_in_the_order_of_lki_op),
+        cmocka_unit_test(the_operations_stand_in_the_order_of_lkc_op),
         cmocka_unit_test(blank_lines_indentation_and_comments_are_left_out),
         cmocka_unit_test(only_the_test_flavour_reads_the_time_from_a_key),
         cmocka_unit_test(a_server_takes_each_script_under_its_sha1),

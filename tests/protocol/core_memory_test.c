@@ -41,29 +41,29 @@ static void release(void *memory, void *context) {
 
 typedef struct {
     heap heap;
-    lki_lock *lock;
+    lkc_lock *lock;
     transcript said;  /* the last reply */
     transcript shown; /* inspect, expiry and events after it */
 } twin;
 
 static void twin_init(twin *t) {
     memset(t, 0, sizeof *t);
-    lki_allocator allocator = {allocate, release, &t->heap};
-    t->lock = lki_lock_new(&allocator);
+    lkc_allocator allocator = {allocate, release, &t->heap};
+    t->lock = lkc_lock_new(&allocator);
     assert_non_null(t->lock);
 }
 
-static void show_event(const lki_event *event, void *context) {
-    char line[LKI_EVENT_LINE_MOST];
-    size_t length = lki_event_print(event, line);
+static void show_event(const lkc_event *event, void *context) {
+    char line[LKC_EVENT_LINE_MOST];
+    size_t length = lkc_event_print(event, line);
     transcript_add(context, "\n", 1);
     transcript_add(context, line, length);
 }
 
 static void show(twin *t, uint64_t now_us) {
-    assert_true(transcript_run(&t->shown, t->lock, now_us, LKI_OP_INSPECT, "100000"));
-    transcript_integer(lki_lock_expires_ms(t->lock), &t->shown);
-    assert_int_equal(lki_lock_memory(t->lock), t->heap.bytes);
+    assert_true(transcript_run(&t->shown, t->lock, now_us, LKC_OP_INSPECT, "100000"));
+    transcript_integer(lkc_lock_expires_ms(t->lock), &t->shown);
+    assert_int_equal(lkc_lock_memory(t->lock), t->heap.bytes);
 }
 
 static uint32_t next_random(uint32_t *seed) {
@@ -75,7 +75,7 @@ typedef struct {
     uint64_t now_us;
     uint32_t seed;
     uint64_t req;
-    lki_op op;
+    lkc_op op;
     char line[512];
 } script;
 
@@ -106,7 +106,7 @@ static void next_step(script *s, const char *rows) {
     static const char *const groups[] = {"", "", "g", "a-rather-long-group-of-readers-indeed"};
     static const char *const whos[] = {"", "4242", "a-who-that-is-longer-than-the-room-of-a-spare"};
     static const uint64_t steps[] = {0, 1, 1000, 50000, 700000, 4000000};
-    char handle[LKI_HANDLE_LENGTH + 1];
+    char handle[LKC_HANDLE_LENGTH + 1];
     snprintf(handle, sizeof handle, "0123456789abcdef0123456789abcdef-%012x", pick(s, HANDLES));
     uint64_t fence = fence_in(rows, handle);
     if (pick(s, 400) == 0)
@@ -116,20 +116,20 @@ static void next_step(script *s, const char *rows) {
     unsigned what = pick(s, 10);
     const char *mode = modes[pick(s, 2)];
     if (what < 6) {
-        s->op = LKI_OP_ACQUIRE;
+        s->op = LKC_OP_ACQUIRE;
         snprintf(s->line, sizeof s->line, "%s %" PRIu64 " %" PRIu64 " %s 1 %u %s 0 %s %s %s",
                  handle, s->req, fence, mode, 500 + pick(s, 20000), policies[pick(s, 4)],
                  owners[pick(s, 5)], groups[pick(s, 4)], whos[pick(s, 3)]);
     } else if (what < 8) {
-        s->op = LKI_OP_RELEASE;
+        s->op = LKC_OP_RELEASE;
         snprintf(s->line, sizeof s->line, "%s %" PRIu64 " %" PRIu64 " %s", handle, s->req, fence,
                  mode);
     } else if (what == 8) {
-        s->op = LKI_OP_RENEW;
+        s->op = LKC_OP_RENEW;
         snprintf(s->line, sizeof s->line, "%s %" PRIu64 " 1 5000", handle, fence);
     } else {
-        s->op = pick(s, 8) ? LKI_OP_CONVERT : LKI_OP_FORCE;
-        if (s->op == LKI_OP_FORCE)
+        s->op = pick(s, 8) ? LKC_OP_CONVERT : LKC_OP_FORCE;
+        if (s->op == LKC_OP_FORCE)
             snprintf(s->line, sizeof s->line, "%s", owners[pick(s, 5)]);
         else
             snprintf(s->line, sizeof s->line, "%s %" PRIu64 " %" PRIu64, handle, s->req, fence);
@@ -148,7 +148,7 @@ static size_t refuse_all(twin *t, const script *s) {
         refused++;
         show(t, s->now_us);
         assert_string_equal(t->shown.text, before);
-        lki_lock_events(t->lock, show_event, &t->shown);
+        lkc_lock_events(t->lock, show_event, &t->shown);
         assert_string_equal(t->shown.text, before); /* it has nothing to tell */
         /* What it got is mostly kept as a spare, and not asked for again: so twice the same. */
         t->heap.refuse_at = t->heap.asked + 1 + (refused + 1) / 2;
@@ -174,27 +174,27 @@ static void memory_that_runs_out_changes_nothing(void **state) {
         assert_string_equal(refused.said.text, plain.said.text);
         twin *both[] = {&refused, &plain};
         for (size_t i = 0; i < 2; i++) {
-            const char *fault = lki_lock_check(both[i]->lock, s.now_us);
+            const char *fault = lkc_lock_check(both[i]->lock, s.now_us);
             assert_string_equal(fault ? fault : "", "");
             show(both[i], s.now_us);
-            lki_lock_events(both[i]->lock, show_event, &both[i]->shown);
+            lkc_lock_events(both[i]->lock, show_event, &both[i]->shown);
         }
         assert_string_equal(refused.shown.text, plain.shown.text);
     }
     assert_true(refusals > STEPS / 4);
     assert_true(most >= 3); /* a record, an owner and a group, in one step */
-    lki_lock_free(refused.lock);
-    lki_lock_free(plain.lock);
+    lkc_lock_free(refused.lock);
+    lkc_lock_free(plain.lock);
     assert_int_equal(refused.heap.blocks, 0);
     assert_int_equal(plain.heap.blocks, 0);
 }
 
 static void a_lock_that_gets_no_memory_is_not_made(void **state) {
     heap nothing = {.refuse_at = 1};
-    lki_allocator allocator = {allocate, release, &nothing};
+    lkc_allocator allocator = {allocate, release, &nothing};
     (void)state;
-    assert_null(lki_lock_new(&allocator));
-    lki_lock_free(NULL);
+    assert_null(lkc_lock_new(&allocator));
+    lkc_lock_free(NULL);
 }
 
 static void an_idle_lock_keeps_no_more_than_one_of_each(void **state) {
@@ -206,13 +206,13 @@ static void an_idle_lock_keeps_no_more_than_one_of_each(void **state) {
     for (unsigned i = 0; i < 100; i++) {
         snprintf(line, sizeof line,
                  "0123456789abcdef0123456789abcdef-%012x 1 0 read 1 500 fair 0   ", i);
-        assert_true(transcript_run(&t.said, t.lock, now_us, LKI_OP_ACQUIRE, line));
+        assert_true(transcript_run(&t.said, t.lock, now_us, LKC_OP_ACQUIRE, line));
     }
     assert_true(t.heap.blocks > 200);
-    assert_true(transcript_run(&t.said, t.lock, now_us + 500000, LKI_OP_FORCE, ""));
-    assert_int_equal(lki_lock_expires_ms(t.lock), 0);
+    assert_true(transcript_run(&t.said, t.lock, now_us + 500000, LKC_OP_FORCE, ""));
+    assert_int_equal(lkc_lock_expires_ms(t.lock), 0);
     assert_int_equal(t.heap.blocks, 4); /* the lock, a record, an owner, a group */
-    lki_lock_free(t.lock);
+    lkc_lock_free(t.lock);
     assert_int_equal(t.heap.blocks, 0);
 }
 
