@@ -1,5 +1,5 @@
 /* What user code may do inside a callback, and what is refused there. */
-#include "world.h"
+#include "old_world.h"
 
 static bool hear_no_more(const char *name, void *arg) {
     (void)name, (void)arg;

@@ -1,5 +1,5 @@
 /* Async operations: each reports once, in order, on the client's callback thread. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ once each */
 

@@ -1,5 +1,5 @@
 /* After fork() and exec(): what a child can and cannot do with what its parent opened. */
-#include "world.h"
+#include "old_world.h"
 
 /* A child may not assert: it says by its exit status which check failed. */
 #define check(condition)               \

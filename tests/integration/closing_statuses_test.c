@@ -8,7 +8,7 @@
  */
 #include "every_call.h"
 #include "fake_server.h"
-#include "world.h"
+#include "old_world.h"
 
 enum { PATIENT_MS = 30000, HASTY_MS = 1000 }; /* command_timeout_ms: HASTY_MS is waited for */
 

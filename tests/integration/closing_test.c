@@ -1,5 +1,5 @@
 /* Ending: clients that close, handles that are freed, with whatever is under way. */
-#include "world.h"
+#include "old_world.h"
 
 #include <dirent.h>
 

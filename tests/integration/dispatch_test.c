@@ -1,6 +1,6 @@
 /* Callbacks in the user's own event loop: lk_fd() and lk_dispatch(). */
 #include "fake_server.h"
-#include "world.h"
+#include "old_world.h"
 
 #include <dirent.h>
 #include <sys/epoll.h>

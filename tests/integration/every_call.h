@@ -6,7 +6,7 @@
 #define INTEGRATION_EVERY_CALL_H
 
 #include "fake_server.h"
-#include "world.h"
+#include "old_world.h"
 
 enum { EVERY_CALL_WAIT_MS = 60000 };
 

@@ -1,5 +1,5 @@
 /* Each reason for failure has a status of its own, and a sentence that names the lock. */
-#include "world.h"
+#include "old_world.h"
 
 #define assert_reason(call, status, name)   \
     do {                                    \

@@ -1,5 +1,5 @@
 /* One test for each thing that users of other locks ask for by name. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ preferences */
 

@@ -1,5 +1,5 @@
 /* Opening a client: URLs, options, passwords, the environment, and rights. */
-#include "world.h"
+#include "old_world.h"
 
 static char marker;
 

@@ -1,5 +1,5 @@
 /* Bad input to every function: which status, which part is named, and that nothing changes. */
-#include "world.h"
+#include "old_world.h"
 
 /* An argument for an output that must not be touched. */
 static char marker;

@@ -6,7 +6,7 @@
 #include "latchkey.h"
 #include "listed_statuses.h"
 #include "lk_status_functions.h"
-#include "world.h"
+#include "old_world.h"
 
 #include <sys/resource.h>
 

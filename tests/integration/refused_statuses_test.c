@@ -4,7 +4,7 @@
  */
 #include "every_call.h"
 #include "fake_server.h"
-#include "world.h"
+#include "old_world.h"
 
 enum { PATIENT_MS = 30000 };
 

@@ -1,5 +1,5 @@
 /* lk_list: which names, in which order, and what it costs the server. */
-#include "world.h"
+#include "old_world.h"
 
 typedef struct {
     char **names;

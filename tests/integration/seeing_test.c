@@ -1,5 +1,5 @@
 /* lk_inspect and lk_force_release: what is seen of a lock, and what force does to it. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ lk_inspect */
 

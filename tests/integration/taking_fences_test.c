@@ -1,5 +1,5 @@
 /* Fences, and the mark that a writer leaves who did not give the lock back. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ fences */
 

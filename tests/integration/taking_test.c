@@ -1,5 +1,5 @@
 /* Taking and giving back: who shares, who is kept out, what nests, what is left in the server. */
-#include "world.h"
+#include "old_world.h"
 
 /* --------------------------------------------------------------------- sharing and excluding */
 

@@ -1,5 +1,5 @@
 /* Upgrade and downgrade, and who comes next under each policy. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ upgrade */
 

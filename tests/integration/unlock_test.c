@@ -1,6 +1,6 @@
 /* Giving back the hold that was taken last, and counting what is held; the version. */
 #include "fake_server.h"
-#include "world.h"
+#include "old_world.h"
 
 /* What the handle says, and what the server says of it. */
 static void assert_holds(lk_client *client, const char *name, const lk_lock *lock, unsigned reads,

@@ -1,6 +1,6 @@
 /* Many who wait: in order, over two connections, beside processes that die, for longer than their
  * leases. */
-#include "world.h"
+#include "old_world.h"
 
 /* ------------------------------------------------------------------------------ order */
 

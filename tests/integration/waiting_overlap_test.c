@@ -1,6 +1,6 @@
 /* Crowds of readers and writers, of several clients, that do as they please: no two overlap that
  * exclude each other, and in the end nothing is left. */
-#include "world.h"
+#include "old_world.h"
 
 enum { CLIENTS = 3, EACH = 4, WALKERS = CLIENTS * EACH, STEPS = 50, MOST_WAIT_MS = 8 };
 

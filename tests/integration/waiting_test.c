@@ -1,5 +1,5 @@
 /* Waiting: hand-over, time-outs, cancelling; and that a wait that ends leaves nothing behind. */
-#include "world.h"
+#include "old_world.h"
 
 static void a_waiter_is_handed_the_lock(void **state) {
     (void)state;
