@@ -92,6 +92,15 @@ static void *take_owned(world_kind kind) {
     return thing;
 }
 
+/* The command is as redisFormatCommand() has made it. */
+static void undo(char *command) {
+    redisReply *reply = NULL;
+    redisAppendFormattedCommand(probe, command, strlen(command));
+    redisGetReply(probe, (void **)&reply);
+    freeReplyObject(reply);
+    redisFreeCommand(command);
+}
+
 static void close_owned(world_kind kind, void *thing) {
     switch (kind) {
     case WORLD_CALL:
@@ -105,6 +114,15 @@ static void close_owned(world_kind kind, void *thing) {
         break;
     case WORLD_INFO:
         lk_info_free(thing);
+        break;
+    case WORLD_REPLY:
+        freeReplyObject(thing);
+        break;
+    case WORLD_TEXT:
+        free(thing);
+        break;
+    case WORLD_UNDO:
+        undo(thing);
         break;
     case WORLD_PROXY:
         proxy_stop(thing);
@@ -169,6 +187,16 @@ static int close_test(void **state) {
     return room[0];
 }
 
+char *world_print(const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    assert_true(vasprintf(&text, format, arguments) >= 0);
+    va_end(arguments);
+    world_own(WORLD_TEXT, text);
+    return text;
+}
+
 /* ------------------------------------------------------------------------------ the server */
 
 static redisReply *check_reply(redisContext *connection, redisReply *reply, const char *format) {
@@ -190,7 +218,17 @@ redisReply *ask_reply(const char *format, ...) {
     va_start(arguments, format);
     redisReply *reply = redisvCommand(probe, format, arguments);
     va_end(arguments);
-    return check_reply(probe, reply, format);
+    world_own(WORLD_REPLY, check_reply(probe, reply, format));
+    return reply;
+}
+
+void ask_at_end(const char *format, ...) {
+    char *command = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    assert_true(redisvFormatCommand(&command, format, arguments) > 0);
+    va_end(arguments);
+    world_own(WORLD_UNDO, command);
 }
 
 long long ask(const char *format, ...) {
@@ -223,22 +261,18 @@ void assert_nothing_left(void) {
 
 long long command_calls(const char *command) {
     redisReply *reply = ask_reply("INFO commandstats");
-    char *wanted = test_print("cmdstat_%s:calls=", command);
+    char *wanted = world_print("cmdstat_%s:calls=", command);
     const char *found = strstr(reply->str, wanted);
     long long calls = found ? strtoll(found + strlen(wanted), NULL, 10) : 0;
-    free(wanted);
-    freeReplyObject(reply);
     return calls;
 }
 
 size_t connections_named(const char *name) {
     redisReply *reply = ask_reply("CLIENT LIST");
-    char *wanted = test_print(" name=%s ", name);
+    char *wanted = world_print(" name=%s ", name);
     size_t count = 0;
     for (const char *at = reply->str; (at = strstr(at, wanted)); at++)
         count++;
-    free(wanted);
-    freeReplyObject(reply);
     return count;
 }
 

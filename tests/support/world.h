@@ -16,8 +16,8 @@
  * TEST registers the test; tests run in the order in which they stand in the file. TEST_WITH names
  * a function that opens what several tests share, and runs it before the test.
  *
- * The world owns what its functions open: clients, locks, proxies, fake servers, connections,
- * servers, and calls on other threads. It closes all of that after each test, also when the test
+ * The world owns what its functions return: clients, locks, proxies, fake servers, connections,
+ * servers, answers and texts, and calls on other threads. It closes all of that after each test, also when the test
  * fails. A test closes something itself only where closing is a part of the test; it uses
  * close_client(), free_lock() or stop_fake() then, and not the functions of the library.
  *
@@ -115,6 +115,9 @@ void sleep_ms(int64_t ms);
         }                                               \
     } while (0)
 
+/* As test_print(); the world frees the text. */
+char *world_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* ------------------------------------------------------------------------------ statuses */
 
 #define assert_status(call, wanted) check_status((call), (wanted), #call, __FILE__, __LINE__)
@@ -140,8 +143,11 @@ extern redisContext *probe; /* a connection to the server that does not use the 
  * error. Returns its integer, or 0 if it has another type. */
 long long ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 long long ask_at(redisContext *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Returns the whole answer; the caller frees it. */
+/* Returns the whole answer; the world frees it. */
 redisReply *ask_reply(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Sends the command after the test, also when it fails. */
+void ask_at_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 long long key_count(void);
 bool is_empty(void);
@@ -167,11 +173,13 @@ lk_client *open_client_url(const char *url, const lk_client_options *);
 lk_lock *new_lock(lk_client *, const char *name);
 lk_lock *new_lock_with(lk_client *, const char *name, const lk_lock_options *);
 lk_lock *new_leased_lock(lk_client *, const char *name, int64_t lease_ms);
+lk_lock *new_policy_lock(lk_client *, const char *name, lk_policy);
 /* Losses are counted in `losses`. */
 lk_lock *new_watched_lock(lk_client *, const char *name, int64_t lease_ms, atomic_int *losses);
 
 /* These also take clients and locks that the world does not own. */
 void close_client(lk_client *);
+void close_bounded(lk_client *); /* fails the test if the close hangs */
 void free_lock(lk_lock *);
 void free_locks(lk_lock *const *, size_t count);
 
@@ -231,7 +239,7 @@ void check_call(call *, lk_status wanted, const char *name, const char *file, in
 
 /* Counts callbacks, and keeps the status of the last one. */
 typedef struct {
-    atomic_int count, losses;
+    atomic_int count;
     _Atomic lk_status status;
     atomic_int with[LK_INTERNAL + 1]; /* by status */
 } tally;

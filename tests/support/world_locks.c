@@ -44,6 +44,10 @@ lk_lock *new_leased_lock(lk_client *client, const char *name, int64_t lease_ms) 
     return new_lock_with(client, name, &(lk_lock_options){.lease_ms = lease_ms});
 }
 
+lk_lock *new_policy_lock(lk_client *client, const char *name, lk_policy policy) {
+    return new_lock_with(client, name, &(lk_lock_options){.policy = policy});
+}
+
 lk_lock *new_watched_lock(lk_client *client, const char *name, int64_t lease_ms,
                           atomic_int *losses) {
     lk_lock_options options = {.lease_ms = lease_ms, .on_lost = count_loss, .on_lost_arg = losses};
@@ -53,6 +57,15 @@ lk_lock *new_watched_lock(lk_client *client, const char *name, int64_t lease_ms,
 void close_client(lk_client *client) {
     world_disown(client);
     lk_close(client);
+}
+
+static void *close_on_thread(void *client) {
+    close_client(client);
+    return NULL;
+}
+
+void close_bounded(lk_client *client) {
+    thread_join(thread_start(close_on_thread, client));
 }
 
 void free_lock(lk_lock *lock) {

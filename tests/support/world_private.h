@@ -8,6 +8,9 @@ typedef enum {
     WORLD_LOCK,
     WORLD_CLIENT,
     WORLD_INFO,
+    WORLD_REPLY,
+    WORLD_TEXT,
+    WORLD_UNDO, /* a command */
     WORLD_PROXY,
     WORLD_FAKE,
     WORLD_CONNECTION,
