@@ -164,6 +164,12 @@ static void end_harm(void) {
     }
 }
 
+static void (*at_end)(void);
+
+void run_at_end(void (*run)(void)) {
+    at_end = run;
+}
+
 /* Calls run on only when a test has failed: closing the clients ends them. */
 static void close_all_owned(void) {
     end_harm();
@@ -172,6 +178,9 @@ static void close_all_owned(void) {
     for (world_kind kind = 0; kind < WORLD_KINDS; kind++)
         close_kind(kind);
     actor_kill_all();
+    if (at_end)
+        at_end();
+    at_end = NULL;
 }
 
 /*
@@ -303,11 +312,18 @@ proxy *start_proxy(void) {
     return started;
 }
 
-fake_server *start_fake(void) {
-    fake_server *started = fake_server_start(test_server_socket(server));
+static fake_server *own_fake(fake_server *started) {
     assert_non_null(started);
     world_own(WORLD_FAKE, started);
     return started;
+}
+
+fake_server *start_fake(void) {
+    return own_fake(fake_server_start(test_server_socket(server)));
+}
+
+fake_server *start_lone_fake(void) {
+    return own_fake(fake_server_start(NULL));
 }
 
 void stop_fake(fake_server *fake) {

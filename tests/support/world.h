@@ -98,6 +98,9 @@ int empty_server(void **state);
 /* Makes the world of a server that the caller has started. */
 int begin_world_of(test_server *);
 
+/* Runs the function after this test, also when it fails. All clients are closed then. */
+void run_at_end(void (*)(void));
+
 /* ------------------------------------------------------------------------------ time */
 
 int64_t now_ms(void);
@@ -160,6 +163,7 @@ test_server *start_server(const char *const *options);
 redisContext *connect_to(const test_server *);
 proxy *start_proxy(void);
 fake_server *start_fake(void);
+fake_server *start_lone_fake(void); /* without a real server behind it */
 void stop_fake(fake_server *);
 void take_server_away(proxy *); /* until proxy_refuse(…, false) */
 
