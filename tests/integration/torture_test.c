@@ -11,15 +11,8 @@
  *
  * An argument is the seed; without one it is drawn, and told.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harm.h"
-#include "torture_world.h"
+#include "judge.h"
 
 enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400, OUTAGE_MS = 1250 };
 
@@ -147,32 +140,32 @@ static void renew(worker *self) {
 }
 
 /* Async: the callback comes in the end, also for a release; or before the handle is freed. */
-static void await_outcome(const outcome *told, const char *what) {
-    int64_t end_ms = clock_ms() + LONG_MS;
-    while (!atomic_load(&told->calls) && clock_ms() < end_ms)
-        nap_ms(1);
-    if (atomic_load(&told->calls) != 1)
+static void await_outcome(const tally *told, const char *what) {
+    int64_t end_ms = now_ms() + LONG_MS;
+    while (!atomic_load(&told->count) && now_ms() < end_ms)
+        sleep_ms(1);
+    if (atomic_load(&told->count) != 1)
         odd(what, "the callback did not come once");
 }
 
-static void free_meanwhile(worker *self, const outcome *told) {
+static void free_meanwhile(worker *self, const tally *told) {
     renew_handle(self);
-    if (atomic_load(&told->calls) != 1)
+    if (atomic_load(&told->count) != 1)
         odd("freeing", "the callback did not come before its end");
 }
 
 static void take_async(worker *self) {
-    outcome told = {0};
+    tally told = {0};
     lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
     lk_status status =
-        lk_acquire_async(self->lock, mode, draw(&self->seed, 56) - 1, note_outcome, &told);
+        lk_acquire_async(self->lock, mode, draw(&self->seed, 56) - 1, tally_done, &told);
     EXPECT(status, "taking async", LK_OK);
     int way = draw(&self->seed, 4);
     if (way == 0) {
         free_meanwhile(self, &told);
         return;
     }
-    nap_ms(draw(&self->seed, 10));
+    sleep_ms(draw(&self->seed, 10));
     if (way == 1 || holds(self))
         lk_cancel(self->lock);
     await_outcome(&told, "taking async");
@@ -180,11 +173,11 @@ static void take_async(worker *self) {
 }
 
 static void give_async(worker *self) {
-    outcome told = {0};
+    tally told = {0};
     lk_mode mode = mode_to_give(self);
     self->held[mode]--;
     show(self);
-    EXPECT(lk_release_async(self->lock, mode, note_outcome, &told), "giving async", LK_OK);
+    EXPECT(lk_release_async(self->lock, mode, tally_done, &told), "giving async", LK_OK);
     if (draw(&self->seed, 3) == 0) {
         free_meanwhile(self, &told);
         return;
@@ -208,7 +201,7 @@ static void act(worker *self) {
     else if (what < 8)
         give_async(self);
     else if (what < 9)
-        nap_ms(draw(&self->seed, 20) ? draw(&self->seed, 5) : 300);
+        sleep_ms(draw(&self->seed, 20) ? draw(&self->seed, 5) : 300);
     else
         give(self);
 }
@@ -229,29 +222,30 @@ static void *work(void *context) {
 /* Clients that are closed in the midst of what they do. */
 static void *live_and_die(void *context) {
     unsigned seed = *(unsigned *)context;
-    char *url = test_print("unix://%s", proxy_socket(net));
+    char *url = world_print("unix://%s", proxy_socket(net));
     lk_client_options options = {.command_timeout_ms = PATIENCE_MS, .connect_timeout_ms = 200};
     while (!atomic_load(&over)) {
         lk_client *client;
-        lk_lock *locks[2];
-        outcome told[2][2] = {0};
+        lk_lock *locks[2] = {NULL, NULL};
+        tally told[2][2] = {0};
         if (lk_open(url, &options, &client) != LK_OK)
             continue;
         for (int i = 0; i < 2; i++) {
-            locks[i] = new_lock(client, i ? "middling" : "short", leases_ms[i]);
+            lk_lock_options leased = {.lease_ms = leases_ms[i]};
+            if (lk_lock_new(client, i ? "middling" : "short", &leased, &locks[i]) != LK_OK)
+                odd("making a handle", "");
             lk_mode mode = draw(&seed, 2) ? LK_WRITE : LK_READ;
-            lk_acquire_async(locks[i], mode, draw(&seed, 50), note_outcome, &told[i][0]);
-            lk_release_async(locks[i], mode, note_outcome, &told[i][1]);
+            lk_acquire_async(locks[i], mode, draw(&seed, 50), tally_done, &told[i][0]);
+            lk_release_async(locks[i], mode, tally_done, &told[i][1]);
         }
-        nap_ms((int)draw(&seed, 30));
+        sleep_ms((int)draw(&seed, 30));
         lk_close(client);
         for (int i = 0; i < 4; i++)
-            if (atomic_load(&told[i / 2][i % 2].calls) != 1)
+            if (atomic_load(&told[i / 2][i % 2].count) != 1)
                 odd("closing", "a callback did not come once");
         for (int i = 0; i < 2; i++)
             lk_lock_free(locks[i]);
     }
-    free(url);
     return NULL;
 }
 
@@ -264,16 +258,14 @@ static void cancel(worker *victim) {
     pthread_mutex_unlock(&victim->door);
 }
 
-static void exclusion_fences_and_promises_hold_under_torture(void **state) {
-    (void)state;
+TEST(exclusion_fences_and_promises_hold_under_torture) {
     static worker workers[GUESTS];
     unsigned seed = first_seed, mayfly_seed = seed + 1;
     lk_client *clients[CLIENTS];
     pthread_t mayflies;
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
+    net = start_proxy();
     for (size_t i = 0; i < CLIENTS; i++)
-        clients[i] = open_client(proxy_socket(net), PATIENCE_MS);
+        clients[i] = open_client_at(proxy_socket(net), PATIENCE_MS);
     for (size_t i = 0; i < GUESTS; i++) {
         workers[i] = (worker){.index = i,
                               .name = i / CLIENTS % ROOMS,
@@ -283,7 +275,7 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     assert_int_equal(pthread_create(&mayflies, NULL, live_and_die, &mayfly_seed), 0);
-    for (int64_t end_ms = clock_ms() + TORTURE_MS; clock_ms() < end_ms;) {
+    for (int64_t end_ms = now_ms() + TORTURE_MS; now_ms() < end_ms;) {
         do_harm(net, OUTAGE_MS, &seed);
         cancel(&workers[draw(&seed, GUESTS)]);
     }
@@ -297,22 +289,17 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
     assert_int_equal(atomic_load(&clashes), 0);
     assert_int_equal(atomic_load(&old_fences), 0);
     assert_int_equal(atomic_load(&oddities), 0);
-    lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
+    lk_client *calm = open_client_at(test_server_socket(server), PATIENT_MS);
     take_once_more(calm, "short");
     take_once_more(calm, "middling");
     take_once_more(calm, "long");
-    lk_close(calm);
-    eventually(is_empty(eye));
+    eventually(is_empty());
     for (size_t i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
-    assert_true(is_empty(eye));
-    proxy_stop(net);
+        close_client(clients[i]);
+    assert_nothing_left();
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(exclusion_fences_and_promises_hold_under_torture, empty_server),
-    };
     first_seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("torture", tests, begin_harmed_world, end_world);
+    return world_run(begin_harmed_world);
 }
