@@ -1,4 +1,4 @@
-/* What user code may do inside a callback, and what is refused there. */
+/* Inside a callback: the calls that user code may make, and those that are refused. */
 #include "world.h"
 
 static bool hear_no_more(const char *name, void *arg) {
@@ -184,7 +184,7 @@ TEST(calls_that_do_not_block_work) {
 }
 
 typedef struct {
-    atomic_bool may_free; /* nobody else uses the handle any more */
+    atomic_bool may_free; /* no other thread uses the lock any more */
     atomic_int freed;
     tally others;
 } freeing;

@@ -1,7 +1,7 @@
-/* After fork() and exec(): what a child can and cannot do with what its parent opened. */
+/* After fork() and exec(): the use that a child can make of its parent's clients and locks. */
 #include "world.h"
 
-/* A child may not assert: it says by its exit status which check failed. */
+/* A child cannot assert. Its exit status tells which check failed. */
 #define check(condition)               \
     do {                               \
         if (!(condition))              \
@@ -116,8 +116,7 @@ TEST(closing_in_the_child_closes_its_descriptors_alone) {
     assert_call(&waiter, LK_OK);
 }
 
-/* A server that is stopped takes connections, and does not answer: one is being made all the time.
- */
+/* A stopped server accepts connections and does not answer, so the client is always connecting. */
 TEST(closing_in_the_child_closes_a_connection_that_is_being_made) {
     atomic_int lost = 0;
     descriptors_without_a_client = descriptors_of_clients();
@@ -133,7 +132,7 @@ TEST(closing_in_the_child_closes_a_connection_that_is_being_made) {
     assert_int_equal(child, 0);
 }
 
-/* The thread sanitizer has no threads after a fork() of a process that had some. */
+/* Under the thread sanitizer, the child of a process with threads cannot start any. */
 #if defined(__SANITIZE_THREAD__)
 #define NO_THREADS_AFTER_FORK 1
 #elif defined(__has_feature)

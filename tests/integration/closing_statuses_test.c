@@ -1,7 +1,7 @@
 /*
- * What calls return that are pending when their client is closed: all that block, and all that call
- * back. That a status is one that the header lists for the function is checked around every call
- * (support/checked_calls.h).
+ * The statuses of calls that are pending when their client is closed: of every blocking call, and
+ * of async calls. support/checked_calls.h checks around every call that the header lists its
+ * status.
  *
  * A fake server before the real one sees each request arrive, so that a test knows that a call is
  * pending before it closes the client.
@@ -40,7 +40,7 @@ static void *run_call(void *context) {
     return NULL;
 }
 
-/* Returns when the server has received it. */
+/* Returns when the server has received the request. */
 static void begin(pending_call *self) {
     size_t before = requests_received(fake, self->kind);
     self->thread = thread_start(run_call, self);
@@ -65,7 +65,7 @@ static void put_off_requests(void) {
         fake_server_on(fake, every_request[i], FAKE_FOREVER, "-LOADING the data from disk\r\n");
 }
 
-/* Begins every call after `obstruct`, each on a handle of its own, and async ones behind it. */
+/* Begins every call after `obstruct`, each on a lock of its own, and async calls behind each. */
 static void begin_all(void (*obstruct)(void)) {
     for (size_t i = 0; i < EVERY_CALL; i++)
         calls[i] = (pending_call){.kind = &every_call[i], .lock = lock_for(client, &every_call[i])};
@@ -78,7 +78,7 @@ static void begin_all(void (*obstruct)(void)) {
 
 /* ------------------------------------------------------------------------------ closing */
 
-/* Returns when all calls have. */
+/* Closes the client, and returns when all calls have returned. */
 static void close_meanwhile(void) {
     close_bounded(client);
     assert_int_equal(atomic_load(&done.count), begun);

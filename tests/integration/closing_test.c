@@ -1,4 +1,4 @@
-/* Ending: clients that close, handles that are freed, with whatever is under way. */
+/* Closing clients and freeing locks while they hold, wait or have calls pending. */
 #include "world.h"
 
 #include <dirent.h>
@@ -161,7 +161,7 @@ TEST(closing_gives_back_a_hold_however_deep_it_nests) {
     assert_ok(lk_trywrlock(locks[1]));
 }
 
-/* Ends what it can in its time, and leaks nothing then either (a leak checker says so). */
+/* The close gives up in time, and leaks nothing: a leak checker would see it. */
 TEST(closing_does_not_hang_on_a_server_that_is_silent) {
     for (int round = 0; round < 2; round++) {
         lk_client *client = open_client_with(&(lk_client_options){.command_timeout_ms = 1000});
@@ -198,7 +198,7 @@ static void *renew_lock(void *lock) {
     return NULL;
 }
 
-/* An operation that gives up is no sign that the server answers. */
+/* An operation that times out is not a sign of life of the server. */
 TEST(closing_takes_no_longer_when_a_call_times_out_meanwhile) {
     enum { TIMEOUT_MS = 1500 };
     int64_t silence_ms = 2 * TIMEOUT_MS - TIMEOUT_MS / 5;
@@ -242,7 +242,10 @@ static bool server_has_scanned(void) {
     return strstr(reply->str, "cmdstat_scan:");
 }
 
-/* A listing is many questions. The client is not freed between two of them (a checker says so). */
+/*
+ * A listing sends many requests. The client is not freed between two of them: a sanitizer would see
+ * it.
+ */
 TEST(a_listing_is_one_call_to_whoever_closes) {
     enum { ROUNDS = 20 };
     ask("EVAL %s 0", "for i = 1, 20000 do redis.call('SET', 'lk:{n' .. i .. '}', '') end");
@@ -275,7 +278,7 @@ TEST(a_thread_that_is_canceled_ends_when_its_call_has_returned) {
     assert_int_equal(pthread_create(&thread, NULL, wait_to_write, locks[1]), 0);
     eventually(look_at(client, "c:pc").waiters == 1);
     pthread_cancel(thread);
-    assert_ok(lk_wrlock(locks[2])); /* others are served */
+    assert_ok(lk_wrlock(locks[2])); /* the client serves other calls */
     assert_ok(lk_wrunlock(locks[0]));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(lk_valid(locks[1]));
@@ -377,7 +380,7 @@ TEST(opening_and_closing_leaks_no_descriptor_and_no_thread) {
     for (int i = 0; i < 200; i++)
         use_and_close();
     assert_int_equal(entries_of("/proc/self/fd"), descriptors);
-    eventually(entries_of("/proc/self/task") == threads); /* a joined one may linger */
+    eventually(entries_of("/proc/self/task") == threads); /* a joined thread may still be listed */
     assert_nothing_left();
 }
 

@@ -24,7 +24,7 @@ static int threads_of_this_process(void) {
     return count;
 }
 
-/* What callbacks saw. Written by one thread at a time. */
+/* Notes of callbacks. One thread at a time writes them. */
 typedef struct {
     tally done;
     pthread_t thread; /* of the last callback */
@@ -40,7 +40,7 @@ static void note_done(lk_lock *lock, lk_status status, void *arg) {
     tally_done(lock, status, &self->done);
 }
 
-/* One callback each is pending, of operations that need no server. */
+/* Makes one callback pending, of an operation that needs no server. */
 static void make_pending(lk_lock *lock, notes *self) {
     assert_ok(lk_release_async(lock, LK_WRITE, note_done, self)); /* LK_NOT_HELD */
 }
@@ -48,7 +48,7 @@ static void make_pending(lk_lock *lock, notes *self) {
 /* ------------------------------------------------------------------------------ dispatching */
 
 TEST(callbacks_run_on_the_thread_that_dispatches_and_not_before) {
-    open_client(); /* a sanitizer has a thread too, once there are others */
+    open_client(); /* with it a sanitizer starts a thread of its own */
     int threads = threads_of_this_process();
     lk_client *client = open_dispatched();
     lk_lock *lock = new_lock(client, "d:first");
@@ -101,7 +101,7 @@ TEST(a_chain_of_callbacks_does_not_keep_the_loop) {
         assert_true(is_readable(client));
         assert_ok(lk_dispatch(client));
     }
-    close_client(client); /* where no operation can be begun any more */
+    close_client(client); /* ends the chain: no operation can begin any more */
 }
 
 typedef struct {
@@ -135,7 +135,7 @@ TEST(losses_and_log_lines_are_dispatched_too) {
     assert_int_equal(atomic_load(&lost), 1);
     assert_true(atomic_load(&log.lines) > before);
     assert_true(pthread_equal(log.thread, pthread_self()));
-    close_client(client); /* may log */
+    close_client(client); /* it may log, to this stack */
 }
 
 typedef struct {
@@ -175,7 +175,7 @@ TEST(calls_that_block_are_refused_in_a_dispatched_callback) {
     assert_int_equal(atomic_load(&log.errors), 1);
     assert_ok(lk_wrlock(lock)); /* outside of a callback this thread may block */
     assert_ok(lk_wrunlock(lock));
-    close_client(client); /* may log */
+    close_client(client); /* it may log, to this stack */
 }
 
 /* ------------------------------------------------------------------------------ a loop */
@@ -272,7 +272,7 @@ TEST(freeing_a_handle_that_waits_cancels_on_this_thread) {
     assert_false(is_readable(client));
 }
 
-/* A release is over with the server's answer: its callback is queued while the free waits. */
+/* A release ends with the server's answer. The callback is queued while lk_lock_free() waits. */
 TEST(freeing_a_handle_waits_for_an_answer_and_runs_its_callback) {
     fake_server *fake = start_fake();
     char *url = world_print("unix://%s", fake_server_socket(fake));
@@ -280,7 +280,7 @@ TEST(freeing_a_handle_waits_for_an_answer_and_runs_its_callback) {
     lk_lock *lock = new_lock(client, "d:answer");
     notes self = {0};
     assert_ok(lk_wrlock(lock));
-    fake_server_do(fake, "EVALSHA", 1, FAKE_PIECES); /* the answer takes its time */
+    fake_server_do(fake, "EVALSHA", 1, FAKE_PIECES); /* the answer is slow */
     assert_ok(lk_release_async(lock, LK_WRITE, note_done, &self));
     free_lock(lock);
     assert_int_equal(atomic_load(&self.done.count), 1);
@@ -323,7 +323,7 @@ TEST(closing_runs_what_is_left_on_this_thread) {
 
 /* ------------------------------------------------------------------------------ many threads */
 
-/* A callback that stays in until it is let out. */
+/* A callback that does not return until the test lets it. */
 typedef struct {
     atomic_bool entered, let_out;
     atomic_int count;
@@ -438,7 +438,7 @@ TEST(closing_waits_while_another_thread_dispatches) {
     thread_join(thread);
 }
 
-/* Threads dispatch, free and close as they like: each callback is called once, none overlaps. */
+/* Threads dispatch and free at random: each callback runs once, and no two overlap. */
 enum { CROWD = 4, CROWD_ROUNDS = 50 };
 
 typedef struct {
@@ -557,7 +557,7 @@ TEST(without_a_descriptor_for_it_the_client_is_not_opened) {
     assert_int_equal(fcntl(lowest, F_GETFD), -1); /* and nothing is left of it */
 }
 
-/* Programs that were compiled before it was there set eight reserved words to zero. */
+/* Programs compiled with an older header set these eight reserved words to zero. */
 TEST(the_option_is_where_zero_was_before) {
     assert_int_equal(offsetof(lk_client_options, dispatch),
                      offsetof(lk_client_options, log_arg) + sizeof(void *));

@@ -1,4 +1,4 @@
-/* lk_examine: what it tells of servers, also of those that lk_open refuses. */
+/* lk_examine: the facts about servers, also about those that lk_open refuses. */
 #include "world.h"
 
 static fake_server *fake; /* before the real one */

@@ -1,12 +1,12 @@
 /*
- * What a client believes of its holds while answers and messages are late, repeated or in doubt:
- * never more than the server grants, and a late message changes nothing.
+ * Answers and messages are late, repeated or lost: a client never believes in a hold for longer
+ * than the server grants it, and a late message changes nothing.
  */
 #include "network.h"
 
 enum { CLIENT_ID = 32, MARGIN_MS = 2 };
 
-/* What is sure of a lease, when the request was sent so long ago (docs/GUARANTEES.md). */
+/* The part of a lease that the client may rely on (docs/GUARANTEES.md). */
 static int64_t sure_ms(int64_t lease_ms, int64_t ago_ms) {
     return lease_ms * 99 / 100 - MARGIN_MS - ago_ms;
 }
@@ -26,7 +26,7 @@ TEST_WITH(network, a_renewal_by_hand_counts_from_its_sending) {
     assert_ok(lk_wrunlock(late));
 }
 
-/* At no instant, with every answer late: neither after the grant nor after a renewal. */
+/* Every answer is late. At no instant does the client count more, after the grant or a renewal. */
 TEST_WITH(network, a_renewal_in_the_background_counts_from_its_sending) {
     enum { LEASE_MS = 1500, LATE_MS = 300, RENEWALS = 3, SAMPLE_MS = 1 };
     lk_lock *late = new_leased_lock(client, "a", LEASE_MS);
@@ -39,7 +39,7 @@ TEST_WITH(network, a_renewal_in_the_background_counts_from_its_sending) {
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, 0);
 }
 
-/* The server has given it to another before the answer is back. */
+/* The server has granted the lock to another client before the answer arrives. */
 TEST_WITH(network, a_hold_is_not_valid_while_its_release_is_on_the_way) {
     assert_ok(lk_wrlock(lock));
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
@@ -55,7 +55,7 @@ TEST_WITH(network, a_hold_is_not_valid_while_its_release_is_on_the_way) {
 
 /* ------------------------------------------------------------------------------ late messages */
 
-/* Hears what is published to `client`, so that it can be published once more. */
+/* Receives the messages for `client`, so that the test can publish them once more. */
 static redisContext *ear;
 static char *channel;
 
@@ -67,7 +67,7 @@ static void listen_beside(const lk_lock *of_client) {
     freeReplyObject(reply);
 }
 
-/* The next message that begins with `kind`. To be freed. */
+/* The next message that begins with `kind`; the caller frees it. */
 static redisReply *hear(const char *kind) {
     for (;;) {
         redisReply *reply = NULL;
@@ -86,7 +86,7 @@ static void publish_again(const redisReply *message) {
     freeReplyObject(reply);
 }
 
-/* All that was published to `client` until now has been acted on. */
+/* Returns when `client` has handled every message that was published until now. */
 static void hear_all(void) {
     lk_lock *ours = new_lock(client, "b"), *theirs = new_lock(other, "b");
     call ours_waiting;
@@ -98,7 +98,7 @@ static void hear_all(void) {
     free_lock(theirs);
 }
 
-/* It missed its turn, and waits anew when the message of that turn comes. */
+/* The waiter missed its turn, and waits again when the message of that turn arrives. */
 TEST_WITH(network, a_grant_that_ran_out_is_not_taken_for_the_next) {
     lk_lock *next = new_lock(other, "a");
     call next_waiting;
@@ -109,7 +109,7 @@ TEST_WITH(network, a_grant_that_ran_out_is_not_taken_for_the_next) {
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
     assert_ok(lk_wrunlock(holder));
     redisReply *message = hear("granted");
-    assert_call(&next_waiting, LK_OK); /* it was not claimed */
+    assert_call(&next_waiting, LK_OK); /* `lock` did not claim its grant */
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     eventually(look_at(other, "a").waiters == 1);
     publish_again(message);
@@ -123,8 +123,8 @@ TEST_WITH(network, a_grant_that_ran_out_is_not_taken_for_the_next) {
 }
 
 /*
- * The answer to its request is lost; it is granted, and runs out, before it asks again under the
- * same number. The message of that grant comes when it waits anew.
+ * The answer to the acquire is lost. The lock is granted, and the grant expires, before the client
+ * repeats its request. The message of that grant arrives when the client waits again.
  */
 TEST_WITH(network, a_grant_of_an_earlier_try_is_not_taken_for_the_next) {
     lk_lock *next = new_lock(other, "a");
@@ -139,7 +139,7 @@ TEST_WITH(network, a_grant_of_an_earlier_try_is_not_taken_for_the_next) {
     eventually(look_at(other, "a").waiters == 2);
     proxy_pause(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
     assert_ok(lk_wrunlock(holder));
-    assert_call(&next_waiting, LK_OK); /* it was not claimed */
+    assert_call(&next_waiting, LK_OK); /* `lock` did not claim its grant */
     proxy_refuse(net, false);
     eventually(look_at(other, "a").waiters == 1);
     proxy_resume(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
@@ -152,11 +152,11 @@ TEST_WITH(network, a_grant_of_an_earlier_try_is_not_taken_for_the_next) {
 }
 
 /*
- * It asked long ago, and again; so only its new connection for messages tells that the grant is one
- * of just now. The server cannot be asked.
+ * The client sent its request long ago, and repeated it. Only the new connection for messages
+ * proves that the grant is recent: the client cannot ask the server.
  */
 TEST_WITH(network, a_grant_over_a_new_connection_is_believed_without_an_answer) {
-    enum { DEAF_MS = 1100 }; /* a hand-over is good for a second */
+    enum { DEAF_MS = 1100 }; /* a grant must be claimed within a second */
     assert_ok(lk_wrlock(holder));
     size_t cuts = proxy_cuts(net);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
@@ -171,12 +171,12 @@ TEST_WITH(network, a_grant_over_a_new_connection_is_believed_without_an_answer) 
     assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
-    lk_wrunlock(lock); /* it may be late for the server's second */
+    lk_wrunlock(lock); /* the grant may have expired in the server */
 }
 
 /*
- * A write that is lost runs out in the server, so that it leaves its mark: the message of its grant
- * is no reason to give it back in good order.
+ * A lost write must expire in the server, so that it leaves its mark. The late message of its grant
+ * must not make the client release it.
  */
 TEST_WITH(network, a_late_message_of_its_grant_does_not_give_back_a_lost_write) {
     enum { LEASE_MS = 4000 }; /* the server has it for 42 ms more than the client */
@@ -200,7 +200,7 @@ TEST_WITH(network, a_late_message_of_its_grant_does_not_give_back_a_lost_write) 
     freeReplyObject(message);
 }
 
-/* No renewal would tell of it in this test's time. */
+/* The next renewal is far away: only the message can tell. */
 TEST_WITH(network, a_forced_loss_is_told_by_its_message) {
     enum { LEASE_MS = 3600000 };
     atomic_int losses = 0;
@@ -214,7 +214,9 @@ TEST_WITH(network, a_forced_loss_is_told_by_its_message) {
 
 /* ------------------------------------------------------------------------------ claims */
 
-/* The connection is cut before the claim; a hold that is renewed by hand is claimed all the same. */
+/*
+ * The connection is cut before the claim. The client claims a hold with manual_renew all the same.
+ */
 TEST_WITH(network, a_hold_that_is_renewed_by_hand_is_claimed_after_a_cut) {
     enum { LEASE_MS = 30000, CLAIM_MS = 1000 };
     lk_lock *manual = NULL;

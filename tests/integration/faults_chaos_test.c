@@ -1,8 +1,8 @@
 /*
- * Everything at once: threads take and give back locks in all ways, while their network is cut,
- * silent, refused and late at random, and their server stopped, full and restarted. Nobody is ever
- * beside a writer, fences rise, and when the faults are over nothing is left. An argument is the
- * seed; without one it is drawn, and told.
+ * Threads lock and unlock in all ways, while the network cuts, stalls and refuses connections at
+ * random, and the server is stopped, full and restarted. Nobody ever holds beside a writer, fences
+ * rise, and nothing is left when the faults are over. The argument of the program is the seed.
+ * Default: the time.
  */
 #include "harm.h"
 #include "judge.h"

@@ -1,4 +1,4 @@
-/* A server whose clock is stepped: what waiters and holders make of it. */
+/* Waiters and holders of a server whose clock is stepped. */
 #include "network.h"
 
 static int begin_clocked_world(void **state) {
@@ -11,9 +11,9 @@ static void step_ms(int64_t ms) {
 }
 
 /*
- * The clock jumps forward while `lock` waits; then it is granted, and the message comes late by a
- * little more than the jump. A client that dated the grant by the server's clock would take it for
- * one of just now, and believe in the hold for so much longer than the server.
+ * The clock jumps forward while `lock` waits. Then the lock is granted, and the message is late by
+ * a little more than the jump. A client that dated the grant by the server's clock would take it
+ * for a new one, and believe in the hold for too long.
  */
 TEST_WITH(network, a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_long) {
     enum { JUMP_MS = 500, LATE_MS = 700 };
@@ -24,7 +24,7 @@ TEST_WITH(network, a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_l
     eventually(look_at(other, "a").waiters == 2);
     step_ms(JUMP_MS);
     proxy_delay(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT, LATE_MS);
-    proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER); /* it cannot claim the hold */
+    proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER); /* `lock` cannot claim the hold */
     assert_ok(lk_wrunlock(holder));
     eventually(atomic_load(&next_waiting.over));
     assert_false(lk_valid(lock) && lk_valid(next));
@@ -36,7 +36,7 @@ TEST_WITH(network, a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_l
         lk_wrunlock(lock);
 }
 
-/* Leases become longer by the step, and nobody is told of a loss. */
+/* A step back makes leases longer, and no holder loses its lock. */
 TEST_WITH(network, a_step_back_costs_nobody_a_hold) {
     enum { LEASE_MS = 600 };
     atomic_int losses = 0;

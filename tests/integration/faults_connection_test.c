@@ -1,4 +1,4 @@
-/* Connections that are cut: what was in doubt is settled, and what was held or waited for stays. */
+/* Connections that are cut: calls find out their result, and holds and waits go on. */
 #include "network.h"
 
 /* ------------------------------------------------------------------------------ one call, cut */
@@ -193,7 +193,7 @@ TEST_WITH(network, client_whose_connections_were_killed_while_idle_works) {
 }
 
 TEST_WITH(network, hold_stays_and_is_renewed_as_soon_as_the_server_is_reached_again) {
-    enum { LEASE_MS = 3600000 }; /* by itself it would be renewed in twenty minutes */
+    enum { LEASE_MS = 3600000 }; /* the next renewal is twenty minutes away */
     atomic_int losses = 0;
     fake = start_fake();
     lk_client *through = open_client_at(fake_server_socket(fake), PATIENT_MS);
@@ -202,7 +202,7 @@ TEST_WITH(network, hold_stays_and_is_renewed_as_soon_as_the_server_is_reached_ag
     size_t count = fake_server_count(fake, "EVALSHA * 4 lk:{a}");
     kill_all();
     assert_true(lk_valid(watched));
-    assert_int_equal(look_at(through, "b").holders, 0); /* somebody notices, and connects again */
+    assert_int_equal(look_at(through, "b").holders, 0); /* makes the client connect again */
     assert_true(fake_server_wait_for(fake, "EVALSHA * 4 lk:{a}", count + 1, LONG_MS));
     assert_true(lk_valid(watched));
     assert_int_equal(look_at(other, "a").writes, 1);
@@ -230,7 +230,7 @@ TEST_WITH(network, waiter_keeps_its_place_while_its_connections_are_cut) {
     assert_nothing_left();
 }
 
-/* The time in which a grant is learnt that was published while nobody listened. */
+/* How long it takes to learn of a grant that was published while the client did not listen. */
 static int64_t ms_until_a_missed_grant_is_known(void) {
     assert_ok(lk_rdlock(holder));
     begin_wait(&waiting, lock, LK_WRITE, other, "a", 1);
@@ -246,7 +246,7 @@ static int64_t ms_until_a_missed_grant_is_known(void) {
     return took_ms;
 }
 
-/* Without asking again after the subscription it would be known at the next refresh, 3 s later. */
+/* The client asks again after it has subscribed. The next refresh would be 3 s later. */
 TEST_WITH(network, grant_that_nobody_heard_is_known_when_the_subscription_is_back) {
     enum { TRIES = 5, SOON_MS = 1500 };
     int64_t least_ms = LONG_MS;
@@ -257,7 +257,7 @@ TEST_WITH(network, grant_that_nobody_heard_is_known_when_the_subscription_is_bac
     assert_true(least_ms <= SOON_MS);
 }
 
-/* What is left of a downgrade is given back after it, though the callers have given both up. */
+/* Both calls time out. The downgrade still reaches the server before the release. */
 TEST_WITH(hasty_network, what_is_given_up_keeps_its_order) {
     tally read = {0};
     assert_ok(lk_wrlock(lock));

@@ -1,14 +1,15 @@
 /*
- * A waiter whose connection for messages brings nothing, or too late: it takes its turn all the
- * same, nobody is told of a writer that died, and it never believes in a hold for too long.
+ * The connection for messages of a waiter brings nothing, or brings it too late. The waiter is
+ * granted the lock all the same, leaves no mark of a dead writer, and never believes in a hold for
+ * too long.
  */
 #include "network.h"
 
-enum { CLAIM_MS = 1000 }; /* how long a hand-over lasts unclaimed (SPEC 5.3) */
+enum { CLAIM_MS = 1000 }; /* the time to claim a grant (SPEC 5.3) */
 
 /* ------------------------------------------------------------------------------ turns */
 
-/* `holder` holds, `lock` waits, and `next` behind it. */
+/* `holder` holds, and `lock` and `next` wait, in this order. */
 static lk_lock *next;
 static call next_waiting;
 
@@ -19,7 +20,7 @@ static void wait_in_line(void) {
     eventually(look_at(other, "a").waiters == 2);
 }
 
-/* `lock` had its turn, before `next`, and left no mark. */
+/* `lock` was granted before `next`, and left no mark. */
 static void expect_turns_in_order(void) {
     assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
@@ -47,7 +48,7 @@ TEST_WITH(network, a_waiter_whose_messages_do_not_come_takes_its_turn) {
     proxy_resume(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
 }
 
-/* The connection for messages cannot be had again for a long time. */
+/* The client cannot connect for messages again for a long time. */
 TEST_WITH(network, a_waiter_without_a_connection_for_messages_takes_its_turn) {
     wait_in_line();
     proxy_refuse(net, true);
@@ -58,9 +59,9 @@ TEST_WITH(network, a_waiter_without_a_connection_for_messages_takes_its_turn) {
 }
 
 /*
- * Messages are late, and so are the answers to heartbeats: what comes behind such an answer may have
- * been published at any time since the heartbeat was sent. The hold cannot be claimed, and is never
- * believed in when the next one has it.
+ * Messages and the answers to heartbeats are late. A message behind such an answer may have been
+ * published at any time since the heartbeat was sent. The client cannot claim the hold, and must
+ * not believe in it while the next client holds the lock.
  */
 TEST_WITH(network, a_late_message_is_not_believed_too_long) {
     enum { LATE_MS = 190, ROUNDS = 5 };
@@ -98,7 +99,7 @@ TEST_WITH(very_patient_network, a_dead_connection_for_messages_is_replaced_while
     assert_ok(lk_wrunlock(lock));
 }
 
-/* The heartbeat of a client that does not wait: only a forced loss would be heard there. */
+/* The client does not wait: its heartbeat notices the dead connection. */
 TEST_WITH(hasty_network, a_dead_connection_for_messages_is_replaced_while_nobody_waits) {
     size_t ever = proxy_connections_ever(net);
     proxy_pause(net, PROXY_SUBSCRIPTIONS, PROXY_BOTH);

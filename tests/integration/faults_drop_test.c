@@ -1,6 +1,6 @@
 /*
- * What the server may still have of a hold that is lost by our clock is dropped there: that hold
- * alone, and before anything else that the handle asks for.
+ * A hold that is lost by the client's clock may still exist in the server. The client drops it
+ * there: only that hold, and before any other request of the lock.
  */
 #include "network.h"
 
@@ -17,7 +17,7 @@ static lk_status renew_for_long(lk_lock *of) {
     return lk_renew(of, FOR_LONG_MS);
 }
 
-/* The server has renewed it for long, which nobody was told: by our clock it runs out. */
+/* The server renews the hold for long, and its answer is lost: the hold expires by our clock. */
 static void lose_while_the_server_has_it(lk_lock *lost) {
     call renewal;
     size_t cuts = proxy_cuts(net);
@@ -30,7 +30,7 @@ static void lose_while_the_server_has_it(lk_lock *lost) {
     proxy_refuse(net, false);
 }
 
-/* Others need not wait for a lease that nobody uses, and learn that it was lost. */
+/* The next holder need not wait for the lease to end, and learns that a writer was lost. */
 static void expect_free_and_abandoned(void) {
     begin_call(&waiting, lk_wrlock, holder);
     assert_call(&waiting, LK_OK);
@@ -81,14 +81,14 @@ TEST_WITH(hasty_network, others_of_the_same_owner_keep_the_lock_when_one_has_los
     assert_ok(lk_wrunlock(holder));
 }
 
-/* All of it is begun while the server is away, and the lease runs out before it is back. */
+/* The calls begin while the server is away, and the lease expires before it is back. */
 TEST_WITH(network, the_next_hold_of_the_handle_is_not_dropped_for_the_last) {
     lk_lock *again = new_lock_renewed_by_hand(NULL, 2000);
     tally more = {0}, given = {0}, next = {0};
     assert_ok(lk_wrlock(again));
     size_t tried = proxy_connections_ever(net);
     take_server_away(net);
-    eventually(proxy_connections_ever(net) > tried); /* it knows that */
+    eventually(proxy_connections_ever(net) > tried); /* the client has noticed */
     assert_ok(lk_acquire_async(again, LK_READ, -1, tally_done, &more));
     assert_ok(lk_release_async(again, LK_WRITE, tally_done, &given));
     assert_ok(lk_acquire_async(again, LK_WRITE, -1, tally_done, &next));
@@ -98,18 +98,18 @@ TEST_WITH(network, the_next_hold_of_the_handle_is_not_dropped_for_the_last) {
     proxy_refuse(net, false);
     eventually(atomic_load(&next.count) == 1);
     assert_int_equal(atomic_load(&next.status), LK_OK);
-    assert_ok(lk_renew(again, LEASE_MS)); /* whatever else was sent is done */
+    assert_ok(lk_renew(again, LEASE_MS)); /* earlier requests are done */
     assert_status(lk_trywrlock(holder), LK_BUSY);
     assert_true(lk_valid(again));
     assert_ok(lk_wrunlock(again));
 }
 
-/* It takes the place of what it drops for a moment: not for a lease, should we go away in that. */
+/* Dropping takes the lock for a moment. Its lease is short, in case the client dies then. */
 TEST_WITH(hasty_network, what_drops_it_has_the_shortest_lease) {
     glance seen;
     lk_lock *lost = new_lock_renewed_by_hand(NULL, 900);
     assert_ok(lk_wrlock(lost));
-    proxy_delay(net, PROXY_ALL, PROXY_TO_CLIENT, 30); /* so long it is there at least */
+    proxy_delay(net, PROXY_ALL, PROXY_TO_CLIENT, 30); /* it is there for at least so long */
     lose_while_the_server_has_it(lost);
     eventually((seen = look_at(other, "a")).left_ms < FOR_LONG_MS / 2);
     assert_true(seen.left_ms <= 100);
@@ -125,7 +125,7 @@ static lk_status renew(lk_lock *of) {
     return lk_renew(of, 0);
 }
 
-/* on_lost has unlocked it before the answer comes: there is nothing left to renew or to turn. */
+/* on_lost unlocks before the answer arrives: nothing is left to renew or to downgrade. */
 TEST_WITH(network, what_was_on_the_way_when_a_hold_was_lost_and_unlocked_says_lost) {
     lk_status (*const calls[])(lk_lock *) = {renew, lk_downgrade};
     for (int i = 0; i < 2; i++) {
@@ -151,7 +151,7 @@ static void network_of_3_seconds(void) {
     network_with(3000);
 }
 
-/* The acquire's time is up while its answer is on the way: it is granted all the same. */
+/* The acquire times out while its answer is on the way. It is granted all the same. */
 TEST_WITH(network_of_3_seconds, a_release_is_not_given_up_before_the_acquire_that_it_follows) {
     tally taken = {0}, given = {0};
     take_server_away(net);

@@ -3,7 +3,7 @@
 
 enum { LATE_MS = 150, LEASE_MS = 30000 };
 
-/* All that the client has been sent until now has come. */
+/* Returns when everything has arrived that was sent to the client until now. */
 static void hear_all(void) {
     lk_lock *ours = new_lock(client, "b"), *theirs = new_lock(other, "b");
     assert_ok(lk_wrlock(theirs));
@@ -29,7 +29,7 @@ TEST_WITH(network, an_answer_that_comes_after_the_lease_is_no_hold) {
     assert_status(lk_wrunlock(late), LK_NOT_HELD);
 }
 
-/* The request is asked again after a cut; the lock is handed to it before that is answered. */
+/* The client repeats its request after a cut, and is granted the lock before the answer arrives. */
 TEST_WITH(network, a_grant_that_comes_before_the_answer_queued_is_kept) {
     enum { GREETING_AND_ACQUIRE = 7 };
     assert_ok(lk_wrlock(holder));
@@ -38,7 +38,7 @@ TEST_WITH(network, a_grant_that_comes_before_the_answer_queued_is_kept) {
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
     begin_call(&waiting, lk_wrlock, lock);
     eventually(proxy_cuts(net) > cuts);
-    sleep_ms(1200); /* so long ago was it asked first that nobody knows what is left of a grant */
+    sleep_ms(1200); /* longer than a grant lasts unclaimed */
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, LATE_MS);
     size_t before = proxy_requests(net, PROXY_COMMANDS);
     proxy_refuse(net, false);
@@ -49,7 +49,9 @@ TEST_WITH(network, a_grant_that_comes_before_the_answer_queued_is_kept) {
     assert_ok(lk_wrunlock(lock));
 }
 
-/* How long one waits behind an heir that is as good as dead; its answers come so late. */
+/*
+ * How long `lock` waits behind a waiter that is cut off, with answers that are late by `late_ms`.
+ */
 static int64_t wait_behind_the_dead_ms(int late_ms) {
     proxy *dead_net = start_proxy();
     lk_client *dead_client = open_client_at(proxy_socket(dead_net), PATIENT_MS);
@@ -81,7 +83,7 @@ TEST_WITH(network, a_watch_that_comes_before_the_answer_queued_is_kept) {
     assert_true(wait_behind_the_dead_ms(LATE_MS) < 2 * usual_ms);
 }
 
-/* A hand-over lasts for a second, and its message comes when that is nearly over. */
+/* A grant must be claimed within a second. Its message arrives when that is nearly over. */
 TEST_WITH(network, a_grant_whose_message_comes_late_is_claimed_in_time) {
     enum { NEARLY_A_CLAIM_MS = 900 };
     atomic_int losses = 0;
@@ -100,7 +102,7 @@ TEST_WITH(network, a_grant_whose_message_comes_late_is_claimed_in_time) {
 
 /* ------------------------------------------------------------------------------ losses */
 
-/* Reads share a fence: the message of an earlier loss fits a later hold. */
+/* Reads share a fence, so the message of an earlier loss also fits a later hold. */
 TEST_WITH(network, a_loss_that_is_told_late_is_not_that_of_the_next_hold) {
     atomic_int losses = 0;
     lk_lock *again = new_watched_lock(client, "a", LEASE_MS, &losses);

@@ -1,4 +1,4 @@
-/* Holds that are lost: noticed in time, told once, and cleared by unlocking. */
+/* Lost holds: the client notices in time, on_lost is called once, and unlocking clears them. */
 #include "world.h"
 
 enum { LEASE_MS = 500 }; /* of holds that are to be lost */
@@ -27,8 +27,7 @@ static void expect_lost_once(lk_lock *lock) {
     assert_int_equal(lk_remaining_ms(lock), 0);
 }
 
-/* ------------------------------------------------------------------------------ the lease is over
- */
+/* ------------------------------------------------------------------------------ expired */
 
 TEST_WITH(cut_off_client, hold_on_a_stopped_server_is_lost_when_its_lease_is_over) {
     lk_lock *lock = new_frail_lock(client, "a");
@@ -120,7 +119,7 @@ static lk_status renew_for_an_hour(lk_lock *lock) {
     return lk_renew(lock, 3600000);
 }
 
-/* The server does what it is asked, and is not heard: it has the hold for much longer than we. */
+/* The server renews, and its answer is lost: the server has the hold for much longer than we. */
 static void renew_unheard_and_lose(lk_mode mode, lk_status (*take)(lk_lock *),
                                    lk_status (*give)(lk_lock *)) {
     call renewing;
@@ -205,7 +204,7 @@ TEST_WITH(cut_off_client, hold_taken_by_force_is_lost_also_for_a_client_that_nev
 }
 
 TEST_WITH(cut_off_client, force_that_nobody_heard_is_known_when_the_subscription_is_back) {
-    enum { HOUR_MS = 3600000 }; /* by itself it would be renewed in twenty minutes */
+    enum { HOUR_MS = 3600000 }; /* the next renewal is twenty minutes away */
     lk_lock *lock = new_watched_lock(cut_off, "a", HOUR_MS, &losses);
     assert_ok(lk_rdlock(lock));
     proxy_refuse(net, true);
@@ -319,7 +318,7 @@ TEST_WITH(cut_off_client, next_holder_is_told_that_a_writer_was_lost_until_one_e
     assert_ok(lk_wrunlock(second));
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     assert_status(lk_wrunlock(first), LK_LOST);
-    eventually(is_empty()); /* what drops it is there for a moment */
+    eventually(is_empty()); /* dropping takes the lock for a moment */
 }
 
 TEST_WITH(cut_off_client, renewal_does_not_outlive_the_unlock) {
@@ -341,8 +340,7 @@ TEST_WITH(cut_off_client, renewal_does_not_outlive_the_unlock) {
     assert_ok(lk_wrunlock(kept));
 }
 
-/* ------------------------------------------------------------------------------ a stopped process
- */
+/* ------------------------------------------------------------------------------ stopped */
 
 typedef struct {
     uint64_t fence; /* 0: it was not granted */
@@ -350,7 +348,7 @@ typedef struct {
     lk_status unlocked;
 } witness;
 
-/* Takes the lock, stops itself, and looks at it first thing when it goes on. */
+/* Takes the lock, stops itself, and looks at the lock first when it continues. */
 static witness hold_and_stop(const char *url) {
     witness saw = {0};
     lk_client *own = NULL;
@@ -373,7 +371,7 @@ static int report_what_was_seen(const char *url, int report) {
     return write(report, &saw, sizeof saw) == sizeof saw ? 0 : 1;
 }
 
-/* The child is made before any client of this program has a thread. */
+/* The child is forked before any client of this program has a thread. */
 static pid_t child;
 static int child_asks, child_reports;
 

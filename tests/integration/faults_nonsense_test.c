@@ -1,7 +1,7 @@
-/* Answers that make no sense, answers in pieces, and connections that speak another language. */
+/* Answers that make no sense, answers in pieces, and connections that do not speak RESP. */
 #include "network.h"
 
-/* Readable, but no answer of a lock. */
+/* Valid RESP, but not an answer of a lock. */
 static const char *const nonsense[] = {
     ":42\r\n",
     "$-1\r\n",
@@ -33,7 +33,7 @@ static void expect_nonsense(lk_status status, const char *what, size_t i) {
     assert_true(*lk_last_error());
 }
 
-/* The client works afterwards, also this handle; and leaves nothing. */
+/* The client and this lock work afterwards, and leave nothing. */
 static void expect_sanity(void) {
     fake_server_forget(fake);
     while (lk_wrunlock(lock) != LK_NOT_HELD) {}
@@ -138,7 +138,7 @@ TEST_WITH(fake_network, nonsense_for_a_cancel_ends_the_wait) {
         assert_true(status == LK_INTERNAL || status == LK_UNAVAILABLE || status == LK_CANCELED);
         fake_server_forget(fake);
         assert_ok(lk_wrunlock(holder));
-        eventually(is_empty()); /* what the server gave it meanwhile goes back (SPEC 10.11) */
+        eventually(is_empty()); /* also releases a grant that came meanwhile (SPEC 10.11) */
         free_lock(waiter);
     }
 }

@@ -1,4 +1,4 @@
-/* A server that is away: for a moment, for long, for ever with what it knew, or with late bytes. */
+/* Outages: short, long, or without an end; and requests that arrive late. */
 #include "world.h"
 
 static proxy *net; /* before the server */
@@ -57,7 +57,7 @@ TEST_WITH(proxy_before_server, attempts_to_connect_again_become_rarer) {
     size_t before = proxy_connections_ever(net);
     take_server_away(net);
     begin_call(&running, lk_wrlock, lock);
-    sleep_ms(OUTAGE_MS); /* a slow machine tries less often still */
+    sleep_ms(OUTAGE_MS); /* a slow machine tries even less often */
     size_t tried = proxy_connections_ever(net) - before;
     assert_in_range(tried, LEAST, MOST);
     proxy_refuse(net, false);
@@ -116,7 +116,8 @@ TEST_WITH(proxy_before_server,
     take_server_away(net);
     assert_call(&waiting, LK_UNAVAILABLE);
     proxy_refuse(net, false);
-    eventually(look_at(other, "a").waiters == 0); /* taken back, long before its liveness ends */
+    eventually(look_at(other, "a").waiters ==
+               0); /* canceled, long before the server would drop it */
     assert_ok(lk_wrunlock(holder));
     eventually(is_empty());
 }
@@ -180,7 +181,7 @@ TEST_WITH(proxy_before_server, close_gives_up_on_a_server_that_stays_away) {
     free_lock(freed);
     close_client(client);
     free_lock(lock);
-    assert_false(is_empty()); /* it runs out */
+    assert_false(is_empty()); /* the holds expire */
 }
 
 static void *close_on_thread(void *client) {
@@ -188,7 +189,7 @@ static void *close_on_thread(void *client) {
     return NULL;
 }
 
-/* As a restart does: nobody listens for a moment. */
+/* Nobody listens for a moment, as in a restart. */
 TEST_WITH(proxy_before_server, close_waits_for_a_server_that_comes_back) {
     lk_client *client = open_here(PATIENT_MS);
     lk_lock *lock = new_lock(client, "a");
@@ -238,7 +239,7 @@ TEST_WITH(proxy_before_server, acquire_whose_answer_never_comes_is_taken_back) {
     assert_ok(lk_wrunlock(lock));
 }
 
-/* Whatever comes late has come, and the client has had its say. */
+/* Returns when every late request has arrived and the client has reacted to it. */
 static void let_everything_settle(lk_client *client) {
     lk_info *info = NULL;
     eventually(proxy_bytes_taken(net, PROXY_TO_SERVER) == proxy_bytes_passed(net, PROXY_TO_SERVER));
@@ -270,10 +271,12 @@ TEST_WITH(proxy_before_server, request_of_an_earlier_connection_is_ended_before_
     lk_client *client = open_client_at(fake_server_socket(fake), HASTY_MS);
     lk_lock *lock = new_lock(client, "a");
     teach_scripts(client);
-    fake_server_hold(fake, "EVALSHA * 4 lk:{a}"); /* the server has it, and has not yet done it */
+    fake_server_hold(fake,
+                     "EVALSHA * 4 lk:{a}"); /* the server has the request, and has not run it yet */
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_true(fake_server_wait_for(fake, "CLIENT KILL", 1, LONG_MS));
-    assert_true(fake_server_wait_connections(fake, 2, LONG_MS)); /* with its request it is gone */
+    assert_true(fake_server_wait_connections(
+        fake, 2, LONG_MS)); /* the old connection is gone, and its request */
     fake_server_let_go(fake);
     assert_int_equal(look_at(client, "z").holders, 0);
     for (int i = 0; i < 50; i++) {
@@ -323,7 +326,7 @@ TEST_WITH(proxy_before_server, slow_network_is_no_fault) {
     assert_nothing_left();
 }
 
-/* It answers one after the other, for longer than anybody would wait for a silent server. */
+/* The server answers one request after the other, for longer than the command timeout. */
 TEST_WITH(proxy_before_server, server_with_much_to_do_is_not_silent) {
     enum { MANY = 80000 };
     static lk_lock *locks[MANY];
@@ -347,7 +350,7 @@ static int64_t processor_ms(void) {
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* While a heartbeat is without an answer, the next one is not due. */
+/* While a heartbeat has no answer, the client sends no other. */
 TEST_WITH(proxy_before_server, server_that_says_nothing_is_waited_for_asleep) {
     enum { HEARTBEAT_MS = 10000, LOOK_MS = 2000 };
     open_here(10 * HEARTBEAT_MS);

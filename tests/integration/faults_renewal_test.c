@@ -1,4 +1,4 @@
-/* Renewals that the server refuses: of one lock, of all, and on a node of a cluster. */
+/* Renewals that the server refuses: of one lock, of all locks, and on a node of a cluster. */
 #include "cluster_node.h"
 #include "world.h"
 
@@ -36,7 +36,7 @@ static lk_client *open_as(const char *user, const test_server *of) {
 
 /* ------------------------------------------------------------------------------ one of several */
 
-/* The user loses its right to one of the keys: the server refuses whole commands with that key. */
+/* The user loses the right to one key. The server then refuses every command with that key. */
 TEST_WITH(empty_log, a_lock_that_is_refused_does_not_take_the_others_with_it) {
     enum { LOCKS = 4 };
     static const char *const names[LOCKS] = {"a", "b", "c", "refused"};
@@ -60,7 +60,7 @@ TEST_WITH(empty_log, a_lock_that_is_refused_does_not_take_the_others_with_it) {
     }
 }
 
-/* A server that refuses all is asked for all at once: it may have thousands of holders. */
+/* The server refuses all. The client asks for all at once: there may be thousands of holders. */
 TEST_WITH(empty_log, a_server_that_cannot_serve_is_not_asked_lock_by_lock) {
     lk_client *client = open_as("", server);
     lk_lock *a = new_leased_lock(client, "a", LEASE_MS),
@@ -96,7 +96,7 @@ TEST_WITH(empty_log, a_sentinel_cannot_be_opened) {
     assert_null(client);
 }
 
-/* A user without INFO does not learn that it is one: then locks of two slots are renewed singly. */
+/* A user without INFO cannot know that this is a cluster. Locks of two slots are renewed singly. */
 TEST_WITH(empty_log, locks_of_two_slots_are_kept_where_the_server_does_not_tell_what_it_is) {
     test_server *node = test_cluster_node_start();
     assert_non_null(node);

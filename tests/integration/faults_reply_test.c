@@ -1,4 +1,4 @@
-/* Error replies of the server: what is waited out, what is told, and in which words. */
+/* Error replies of the server: those that the client waits out, and the texts of the others. */
 #include "network.h"
 
 #define NOSCRIPT "-NOSCRIPT No matching script. Please use EVAL.\r\n"
@@ -71,7 +71,7 @@ TEST_WITH(fake_without_scripts, automatic_renewal_goes_on_when_its_script_is_for
         size_t texts = fake_server_count(fake, "EVAL");
         ask("SCRIPT FLUSH");
         assert_true(fake_server_wait_for(fake, "EVAL", texts + 1, LONG_MS));
-        size_t hashes = fake_server_count(fake, "EVALSHA"); /* after that, the text has been run */
+        size_t hashes = fake_server_count(fake, "EVALSHA"); /* the script has been run by then */
         assert_true(fake_server_wait_for(fake, "EVALSHA", hashes + 1, LONG_MS));
     }
     assert_true(lk_valid(watched));
@@ -112,7 +112,7 @@ static void serves_after_a_while(const char *reply) {
     assert_nothing_left();
 }
 
-/* Acquire, renew, inspect, force and unlock all give up; `words` are said by each. */
+/* Acquire, renew, inspect, force and unlock all fail, and the error of each has `words`. */
 static void is_given_up(const char *reply, const char *words) {
     open_here(HASTY_MS);
     lk_lock *wanted = new_lock(client, "b");

@@ -1,15 +1,14 @@
 /*
- * Servers that are killed and started again, with and without what they knew; and many threads
- * while connections are cut at random.
+ * Servers that are killed and started again, with and without their data; and many threads while
+ * connections are cut at random.
  */
 #include "world.h"
 
 #include <ftw.h>
 
-/* ------------------------------------------------------------------------------ a lasting address
- */
+/* ------------------------------------------------------------------------------ the address */
 
-/* Servers come and go; clients know the link, and the files of appendonly are beside it. */
+/* Servers come and go. Clients connect to the link `address`, and the data is in its folder. */
 static struct {
     char *folder, *address;
     bool keeps;
@@ -134,20 +133,20 @@ TEST_WITH(forgetful_server, acquire_of_a_holder_that_its_server_forgot_is_lost) 
     lk_lock *lock = new_lock(client, "a");
     assert_ok(lk_wrlock(lock));
     restart_site();
-    assert_status(lk_wrlock(lock), LK_LOST); /* not a first hold in place of a second */
+    assert_status(lk_wrlock(lock), LK_LOST); /* the server must not grant it as a first hold */
     assert_status(lk_wrunlock(lock), LK_LOST);
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
     assert_ok(lk_wrlock(lock));
     assert_ok(lk_wrunlock(lock));
 }
 
-/* Nobody calls, and the next renewal would be hours away: the end of the connection is enough. */
+/* Nobody calls, and the next renewal is hours away. The end of the connection is enough. */
 TEST_WITH(forgetful_server, idle_holder_learns_that_its_server_forgot) {
     lk_client *client = open_client_at(site.address, PATIENT_MS);
     lk_lock *lock = new_leased_lock(client, "a", DAY_MS);
     assert_ok(lk_wrlock(lock));
     kill_site();
-    assert_true(lk_valid(lock)); /* it may have kept its data */
+    assert_true(lk_valid(lock)); /* the server may have kept its data */
     start_site();
     eventually(!lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_LOST);

@@ -1,4 +1,4 @@
-/* Servers that will not serve: replicas, full ones, those with rights, foreign keys, old ones. */
+/* Servers that refuse: replicas, full ones, missing rights, foreign keys, old versions. */
 #include "world.h"
 
 static char *url_of(const char *user, const test_server *of) {
@@ -145,7 +145,7 @@ TEST(user_who_may_not_subscribe_can_take_a_free_lock_and_is_denied_a_wait) {
     assert_status(lk_trywrlock(lock), LK_BUSY);
     assert_status(lk_wrlock(lock), LK_DENIED);
     assert_said("channel");
-    assert_status(lk_wrlock(lock), LK_DENIED); /* and the next one is told as well */
+    assert_status(lk_wrlock(lock), LK_DENIED); /* and so is the next call */
     assert_said("channel");
     assert_int_equal(look_at(other, "a").waiters, 0);
     assert_ok(lk_wrunlock(holder));
@@ -184,8 +184,7 @@ TEST(key_that_is_somebody_elses_is_invalid_and_left_alone) {
     assert_ok(lk_wrunlock(lock));
 }
 
-/* ------------------------------------------------------------------------------ no server for us
- */
+/* ------------------------------------------------------------------------------ other servers */
 
 static lk_status open_fake(fake_server *fake, lk_client **out) {
     char *url = world_print("unix://%s", fake_server_socket(fake));

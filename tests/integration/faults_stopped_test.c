@@ -1,7 +1,7 @@
 /*
- * A process that is stopped (SIGSTOP, a debugger, a sleeping laptop) in the midst of its calls, for
- * longer than they would wait for the server: the answers are in its socket when it goes on, and
- * the calls find them there.
+ * A process is stopped (SIGSTOP, a debugger, a sleeping laptop) during its calls, for longer than
+ * the calls wait for the server. The answers are in its socket when it continues, and the calls
+ * find them there.
  */
 #include "world.h"
 
@@ -22,7 +22,7 @@ static void *look(void *status) {
     return NULL;
 }
 
-/* Makes all calls at once, and returns how many did not say LK_OK. */
+/* Makes all calls at once, and returns how many failed. */
 static int make_calls(lk_lock **locks) {
     call takers[TAKERS];
     pthread_t lookers[LOOKERS];
@@ -52,7 +52,10 @@ static int make_calls(lk_lock **locks) {
     return failures;
 }
 
-/* `words`: the program, its parent, the socket. It says that it is ready, and is told to go on. */
+/*
+ * `words`: the program, its parent, the socket. It reports that it is ready, and waits for its
+ * order.
+ */
 static int child_main(char **words) {
     lk_lock *locks[TAKERS + ASYNCS];
     char name[16], go;
@@ -64,7 +67,7 @@ static int child_main(char **words) {
         snprintf(name, sizeof name, "lock:%d", i);
         locks[i] = new_lock(own, name);
     }
-    lk_wrlock(locks[0]); /* each call from now on is one request: the server knows the scripts */
+    lk_wrlock(locks[0]); /* so the server knows the scripts, and each call is one request */
     lk_wrunlock(locks[0]);
     lk_status looked;
     look(&looked);
@@ -111,8 +114,8 @@ static void stop_child(const child *self) {
 }
 
 /*
- * Several calls: those that sleep look at the clock while one of them, or the keeper, reads the
- * answers of all.
+ * Several calls: one of them, or the keeper, reads the answers of all. The others sleep and look at
+ * the clock meanwhile.
  */
 TEST(calls_of_a_process_that_was_stopped_find_their_answers) {
     char ready;

@@ -1,7 +1,7 @@
 /*
  * A server that answers a byte at a time, or late: every call keeps the bound that latchkey.h
- * states for it. Whole answers take many times the bound, so a call that waits for one says
- * something else than LK_UNAVAILABLE: no test here looks at a clock.
+ * states for it. A whole answer takes many times the bound. So a call that waited for it would
+ * return something else than LK_UNAVAILABLE, and no test here looks at a clock.
  */
 #include "network.h"
 
@@ -12,7 +12,7 @@ static bool ignore_name(const char *name, void *arg) {
     return true;
 }
 
-/* The client's connection is there; from now on each answer takes seconds. */
+/* The client is connected. From now on each answer takes seconds. */
 static void trickle(void) {
     proxy_trickle(net, PROXY_ALL, BYTE_MS);
 }
@@ -108,7 +108,7 @@ TEST_WITH(hasty_network, an_inspection_that_is_asked_again_has_less_time_for_its
     assert_null(one.info);
 }
 
-/* A call behind another call of its handle does not get the other's time on top of its own. */
+/* A call that waits for another call on its lock gets no more time because of that. */
 TEST_WITH(hasty_network, calls_that_share_a_handle_each_keep_their_bound) {
     enum { CALLS = 3 };
     call calls[CALLS];

@@ -3,7 +3,7 @@
 
 enum { LEASE_MS = 600000 };
 
-/* The patience of a call begins when its turn comes: the server owed it nothing before. */
+/* The timeout of a call begins with its turn: the server had no request of it before. */
 TEST_WITH(hasty_network, a_call_that_stood_behind_a_long_wait_has_all_its_patience) {
     call second;
     tally async = {0};
@@ -34,7 +34,7 @@ TEST_WITH(hasty_network, a_release_behind_a_long_async_wait_has_all_its_patience
     eventually(is_empty());
 }
 
-/* What the server goes on refusing is tried for a lease: no call of the handle waits for that. */
+/* The client repeats a refused release for a lease. No other call of the lock waits for that. */
 TEST_WITH(hasty_network,
           a_release_that_is_refused_keeps_no_other_call_for_longer_than_its_patience) {
     lk_lock *refused = new_leased_lock(client, "a", LEASE_MS);

@@ -1,7 +1,7 @@
 /* Waits, claims, upgrades and async calls, while connections are cut, silent or away. */
 #include "network.h"
 
-/* `lock` is given, for good, and nothing is left when it is unlocked. */
+/* `lock` is granted and stays valid, and nothing is left after it is unlocked. */
 static void expect_kept(void) {
     enum { CLAIM_MS = 1000 };
     eventually(lk_remaining_ms(lock) > 2 * CLAIM_MS);
@@ -42,7 +42,7 @@ TEST_WITH(network, subscription_that_says_nothing_any_more_only_delays_a_grant) 
     assert_call(&waiting, LK_OK);
     assert_true(lk_valid(brief));
     assert_ok(lk_wrunlock(brief));
-    proxy_resume(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT); /* old news is no news */
+    proxy_resume(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT); /* late messages change nothing */
     assert_ok(lk_wrlock(brief));
     assert_ok(lk_wrunlock(brief));
     eventually(is_empty());

@@ -1,4 +1,4 @@
-/* One test for each thing that users of other locks ask for by name. */
+/* One test for each feature that users know from other locks. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ preferences */
@@ -265,7 +265,7 @@ TEST(a_fifo_mutex_starves_nobody) {
         assert_ok(lk_wrlock(greedy));
         begin_wait(&waiter, patient, LK_WRITE, client, "x:mutex", 1);
         assert_ok(lk_wrunlock(greedy));
-        /* Whoever comes now comes after. */
+        /* A waiter that comes now is behind all others. */
         for (int j = 0; j < MANY; j++)
             assert_status(lk_trywrlock(greedy), LK_BUSY);
         assert_call(&waiter, LK_OK);

@@ -62,7 +62,7 @@ TEST(a_db_that_the_server_does_not_have_is_invalid) {
 TEST(a_server_that_is_full_says_so) {
     redisReply *before = ask_reply("CONFIG GET maxclients");
     char *url = url_of(":hunter2xyz");
-    ask("CONFIG SET maxclients 1"); /* that is us */
+    ask("CONFIG SET maxclients 1"); /* the probe is that one */
     lk_client *client = NULL;
     lk_status without = lk_open(server_url, NULL, &client);
     char *words = world_print("%s", lk_last_error());
@@ -89,10 +89,10 @@ TEST(the_url_may_come_from_the_environment) {
     assert_true(key_count() > 0);
     free_lock(lock);
     close_client(client);
-    assert_not_opened("", NULL, LK_INVALID, "empty"); /* not what the environment says */
+    assert_not_opened("", NULL, LK_INVALID, "empty"); /* the environment does not replace it */
     setenv("LATCHKEY_URL", "http://h", 1);
     assert_not_opened(NULL, NULL, LK_INVALID, "scheme");
-    client = open_client_with(NULL); /* what is given comes first */
+    client = open_client_with(NULL); /* the argument comes first */
 }
 
 /* ------------------------------------------------------------------------------ options */
@@ -260,7 +260,7 @@ TEST_WITH(user_ann, a_missing_right_inside_the_scripts_is_denied) {
         char *rights = world_print("%s %s", enough, missing[i]);
         lk_client *client = open_with_rights(rights);
         lk_lock *locks[] = {new_lock(client, "i:inside"), new_lock(client, "i:inside")};
-        lk_status first = lk_rdlock(locks[0]); /* a lone hold is a string and nothing else */
+        lk_status first = lk_rdlock(locks[0]); /* a single hold is stored as a string only */
         assert_status(i == 0 ? first : lk_rdlock(locks[1]), LK_DENIED);
         assert_said("i:inside");
         assert_status(first, i == 0 ? LK_DENIED : LK_OK);

@@ -1,7 +1,7 @@
-/* Bad input to every function: which status, which part is named, and that nothing changes. */
+/* Bad input to every function: the status, the argument that the error names, and no change. */
 #include "world.h"
 
-/* An argument for an output that must not be touched. */
+/* A pointer for an output that the call must not touch. */
 static char marker;
 
 #define untouched(type) ((type *)(void *)&marker)
@@ -163,7 +163,7 @@ TEST(names_with_odd_bytes_are_locks_like_any_other) {
     for (size_t i = 0; i < ODD_NAMES; i++) {
         locks[i] = new_lock(client, odd_names[i]);
         others[i] = new_lock(client, odd_names[i]);
-        assert_ok(lk_trywrlock(locks[i])); /* none is another's */
+        assert_ok(lk_trywrlock(locks[i])); /* each has a lock of its own */
     }
     for (size_t i = 0; i < ODD_NAMES; i++) {
         assert_status(lk_tryrdlock(others[i]), LK_BUSY);

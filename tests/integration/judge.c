@@ -13,7 +13,7 @@ static struct {
 
 atomic_int clashes, old_fences;
 
-/* One is valid before and after the other is: so there was an instant at which both were. */
+/* `one` is valid before and after `other` is, so there was an instant at which both were. */
 static void look_for_clash(size_t room, size_t index, guest one) {
     for (size_t i = 0; i < GUESTS; i++) {
         guest other = rooms[room].guests[i];
@@ -29,7 +29,7 @@ static void look_for_clash(size_t room, size_t index, guest one) {
     }
 }
 
-/* Every writer's is new; readers share that of the last writer. */
+/* Each writer has a new fence. Readers share that of the last writer. */
 static void look_at_fence(size_t room, guest one, bool is_new) {
     uint64_t fence = lk_fence(one.lock), *written = &rooms[room].written;
     if (!lk_valid(one.lock))

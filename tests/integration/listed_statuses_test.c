@@ -1,6 +1,6 @@
 /*
- * The check that all programs of this folder have around their calls: it reads the statuses of each
- * function from the header, is around every function, and notices a status that is not listed.
+ * The check around all calls of the programs in this folder: it reads the statuses of each function
+ * from the header, covers every function, and notices a status that is not listed.
  */
 #include "checked_calls.h"
 #include "latchkey.h"
@@ -97,7 +97,7 @@ TEST(every_function_of_the_header_is_checked) {
 /* ------------------------------------------------------------------------------ the check */
 
 typedef struct {
-    int status; /* as waitpid() has it */
+    int status; /* as from waitpid() */
     char said[1024];
 } ending;
 
@@ -135,7 +135,7 @@ static void assert_noticed(const char *what, const char *as, lk_status status, c
 
 TEST(a_status_that_is_not_listed_ends_the_program) {
     lk_lock *lock = NULL;
-    assert_status(lk_wrlock(lock), LK_INVALID); /* leaves a sentence that must be shown */
+    assert_status(lk_wrlock(lock), LK_INVALID); /* sets the error that must be shown */
     assert_true(*lk_last_error());
     assert_noticed("lk_cancel", "lk_cancel", LK_CANCELED, "LK_CANCELED");
     assert_noticed("lk_wrunlock", "lk_wrunlock", LK_BUSY, "LK_BUSY");

@@ -1,4 +1,4 @@
-/* fork() while a client connects again by TLS: its child can close what was being made. */
+/* fork() while a client reconnects by TLS: the child can close the half-made connection. */
 #include "tls_server.h"
 #include "world.h"
 
@@ -13,7 +13,7 @@ static int start(void **state) {
     return begin_world_of(secure.server);
 }
 
-/* What the descriptors lead to, if that is a socket; "" otherwise. */
+/* For each descriptor the socket that it leads to, or "". */
 typedef struct {
     char targets[DESCRIPTORS][TARGET_MOST];
     int count;
@@ -38,7 +38,7 @@ static bool has_another(const socket_list *now, const socket_list *before) {
     return false;
 }
 
-/* The kernel takes connections for a server that is stopped; the handshake is not answered. */
+/* The kernel accepts connections for a stopped server. Nobody answers the handshake. */
 static bool wait_for_another(const socket_list *before) {
     socket_list now;
     for (int i = 0; i < STEPS; i++) {

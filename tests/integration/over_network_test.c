@@ -1,6 +1,6 @@
 /*
- * Locks over TCP and TLS, with users, passwords and databases: whatever the way to the server, the
- * lock is the same. Which certificates are refused, and in which words, is in client/tls_test.c.
+ * Locks over TCP and TLS, with users, passwords and databases. client/tls_test.c tests which
+ * certificates are refused, and the texts of the errors.
  */
 #include "tls_server.h"
 #include "world.h"
@@ -11,7 +11,7 @@ enum { THREADS = 8, ROUNDS = 60 };
 
 static tcp_server secure, guarded, plain;
 
-/* A server that asks for a password from the start would look dead. */
+/* The password is set later: test_server_start() could not talk to a server that has one. */
 static int start_all(void **state) {
     (void)state;
     assert_true(certificates_make());
@@ -49,7 +49,7 @@ static void *count_up(void *context) {
     return NULL;
 }
 
-/* Contended and pipelined: threads read and write one connection, and wait at the other. */
+/* The threads share one connection for commands, and one for messages. */
 static void count_with_many_threads(lk_client *client) {
     worker workers[THREADS];
     int counter = 0;
@@ -82,7 +82,7 @@ static void *open_over_tls(void *context) {
     return NULL;
 }
 
-/* The first to use TLS in this process: it is loaded under them. */
+/* The first use of TLS in this process: several threads load it at once. */
 TEST(many_threads_may_be_the_first_to_use_tls) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
     char *url = world_print("rediss://localhost:%u", secure.port);
@@ -149,7 +149,7 @@ TEST(a_server_that_nobody_vouches_for_is_denied) {
 
 enum { BRIEF_MS = 300 };
 
-/* Both ways to a server refuse it, with this hint. */
+/* lk_open() and lk_examine() fail with this hint. */
 static void assert_hint(const char *hint, const char *format, unsigned port) {
     lk_client_options options = {.connect_timeout_ms = BRIEF_MS};
     lk_client *client;
@@ -174,7 +174,7 @@ TEST(a_url_with_tls_to_a_plain_port_hints_at_none) {
     assert_hint("try redis://", "rediss://localhost:%u", plain.port);
 }
 
-/* A server at `door` that says the same to everybody, at once or when it was spoken to. */
+/* A server that sends the same bytes to every client, at once or after the first request. */
 typedef struct {
     int door;
     const char *words;

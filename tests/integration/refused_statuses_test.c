@@ -1,6 +1,6 @@
 /*
- * What every call says when the server refuses it for good. That a status is one that the header
- * lists for the function is checked around every call (support/checked_calls.h).
+ * The status of every call when the server refuses it for good. support/checked_calls.h checks
+ * around every call that the header lists its status.
  */
 #include "every_call.h"
 
@@ -46,7 +46,7 @@ TEST_WITH(fake_before_server, every_call_says_what_a_refusal_means) {
             assert_refused(make_call(&every_call[j], client, lock), i, every_call[j].name);
             fake_server_forget(fake);
             free_lock(lock);
-            ask("FLUSHALL"); /* what was refused is given back, but only in a while */
+            ask("FLUSHALL"); /* the refused releases would be repeated only later */
         }
     }
 }
@@ -69,7 +69,7 @@ TEST_WITH(fake_before_server, every_callback_says_what_a_refusal_means) {
     }
 }
 
-/* Unlike lk_open(), lk_examine() goes on where the user lacks a right: there it says LK_OK. */
+/* lk_examine() returns LK_OK where the user only lacks a right; lk_open() does not. */
 TEST_WITH(fake_before_server, opening_says_what_a_refusal_means) {
     static const char *const requests[] = {"AUTH", "SELECT"};
     char *url = world_print("unix://:secret@%s?db=1", fake_server_socket(fake));

@@ -1,4 +1,4 @@
-/* lk_list: which names, in which order, and what it costs the server. */
+/* lk_list: the names, their order, and the cost for the server. */
 #include "world.h"
 
 typedef struct {
@@ -25,7 +25,7 @@ static void list_clear(list *self) {
     free(self->names);
 }
 
-/* The names that it has are these, ended by NULL, in this order. */
+/* lk_list finds exactly these names, ended by NULL, in this order. */
 static void assert_list(lk_client *client, const char *pattern, const char *const *wanted) {
     list self = list_of(client, pattern);
     size_t count = 0;
@@ -137,7 +137,7 @@ TEST(other_keys_are_no_locks) {
     assert_list(clients[2], NULL, (const char *const[]){"third", NULL});
 }
 
-/* Only a look at it tells that it is none; whoever is told of it can say so. */
+/* lk_list does not look inside keys. lk_inspect() tells that this one is not a lock. */
 TEST(a_key_of_another_type_in_the_place_of_a_lock_is_listed) {
     static const char *const foreign[] = {"set", "string", NULL};
     lk_client *client = open_client();

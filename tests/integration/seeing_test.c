@@ -1,4 +1,4 @@
-/* lk_inspect and lk_force_release: what is seen of a lock, and what force does to it. */
+/* lk_inspect and lk_force_release. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ lk_inspect */
@@ -233,7 +233,7 @@ TEST(waiters_stay_and_are_granted_when_a_holder_is_forced_out) {
     begin_wait(&waiters[1], locks[2], LK_WRITE, client, "s:granted", 2);
     assert_ok(lk_force_release(client, "s:granted", NULL));
     assert_call(&waiters[0], LK_OK);
-    assert_true(lk_abandoned(locks[1])); /* the writer before it did not give it back */
+    assert_true(lk_abandoned(locks[1])); /* the writer before it did not unlock */
     assert_int_equal(look_at(client, "s:granted").waiters, 1);
     assert_ok(lk_wrunlock(locks[1]));
     assert_call(&waiters[1], LK_OK);

@@ -1,4 +1,4 @@
-/* Fences, and the mark that a writer leaves who did not give the lock back. */
+/* Fences, and the mark that a writer leaves when it does not release the lock. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ fences */
@@ -76,7 +76,7 @@ TEST(a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it) {
     assert_true(lk_fence(locks[1]) >= fence);
 }
 
-/* A writer of another process that dies holding the lock; returns its fence. */
+/* A writer in another process dies while it holds the lock. Returns its fence. */
 static uint64_t let_a_writer_die(const char *name) {
     actor writer = actor_start("doomed");
     actor_does(&writer, "new 0 200 %s", name);

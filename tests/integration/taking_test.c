@@ -1,4 +1,4 @@
-/* Taking and giving back: who shares, who is kept out, what nests, what is left in the server. */
+/* Locking and unlocking: sharing, excluding, nesting, and an empty server afterwards. */
 #include "world.h"
 
 /* --------------------------------------------------------------------- sharing and excluding */

@@ -1,4 +1,4 @@
-/* Upgrade and downgrade, and who comes next under each policy. */
+/* Upgrade and downgrade, and the order of grants under each policy. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ upgrade */
@@ -104,8 +104,8 @@ TEST(a_downgrade_of_one_of_two_writes_lets_nobody_in) {
 /* ------------------------------------------------------------------------------ policies */
 
 /*
- * A writer holds, and behind it queue, in this order, as many as `modes` has letters: r or w. Each
- * step ends everything that is held, and `steps` says who holds then, by their numbers.
+ * A writer holds. Waiters queue behind it in the order of the letters of `modes`: r or w. In each
+ * step the test unlocks every holder; `steps` has the numbers of the holders after each.
  */
 typedef struct {
     lk_policy policy;
@@ -164,7 +164,7 @@ TEST(reader_preference_lets_all_readers_go_first) {
     play(&(order_of_turns){LK_PREFER_READER, "t:prefer-reader", "wrwr", {"13", "0", "2"}});
 }
 
-/* A reader holds and a writer waits: may another reader come in? */
+/* A reader holds and a writer waits: is another reader granted? */
 static void assert_new_reader(lk_policy policy, const char *name, lk_status wanted) {
     lk_client *client = open_client();
     lk_lock *locks[] = {new_policy_lock(client, name, policy), new_lock(client, name),

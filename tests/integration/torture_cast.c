@@ -19,7 +19,7 @@ static pid_t busy_ones[BUSY_ONES];
 
 /* ------------------------------------------------------------------------------ as a player */
 
-/* The server may be away just now. NULL: it is time to end. */
+/* Retries while the server is away. NULL: the play is over. */
 static lk_client *player_open(history *shared, const char *socket) {
     lk_client_options options = {.command_timeout_ms = PLAYER_PATIENCE_MS,
                                  .connect_timeout_ms = PLAYER_PATIENCE_MS};
@@ -95,7 +95,7 @@ static pid_t start_player(const char *socket, unsigned seed) {
     return pid;
 }
 
-/* Every second one is behind the network. */
+/* Every second player is behind the proxy. */
 static void cast_player(size_t index, proxy *net, unsigned *seed) {
     const char *socket = index % 2 ? test_server_socket(server) : proxy_socket(net);
     players[index] = (player){.pid = start_player(socket, (unsigned)rand_r(seed))};
@@ -119,7 +119,7 @@ void replace_player(proxy *net, unsigned *seed) {
     cast_player(index, net, seed);
 }
 
-/* Until continue_players() finds that its time is over. */
+/* continue_players() lets it go on after that time. */
 void stop_player(int ms, unsigned *seed) {
     player *one = &players[draw(seed, PLAYERS)];
     kill(one->pid, SIGSTOP);
@@ -143,7 +143,7 @@ static void end_player(pid_t *pid, const char *what) {
         fail_msg("%s ended with %x", what, (unsigned)status);
 }
 
-/* Nobody hangs. */
+/* Fails the test if a player hangs. */
 static void end_players(void) {
     continue_players(INT64_MAX);
     history_end(past);

@@ -2,13 +2,13 @@
  * Processes take locks and watch each hold to its end, as in torture_processes_test.c, and the
  * clock of the server is stepped meanwhile.
  *
- * Back: leases become longer, so holds still exclude each other. A lock that was free may be given
- * fences again that others had, but never to a writer whose client knew of them.
+ * A step back makes leases longer, so holds still exclude each other. A lock that was free may draw
+ * a fence that it had before, but no writer gets one that its client already knows.
  *
- * Forward: leases end early in the server. So a hold that lives through a step may clash, and no
- * other; and fences rise.
+ * A step forward ends leases early in the server. So only a hold that lives through a step may
+ * clash, and fences rise.
  *
- * In both no call hangs or says what it may not, and nothing is left. An argument is the seed;
+ * In both no call hangs or returns a wrong status, and nothing is left. An argument is the seed;
  * without one it is drawn, and told.
  */
 #include "torture_cast.h"

@@ -10,7 +10,7 @@ const char *const holder_names[] = {"a", "b", "c", "d"};
 
 /* ------------------------------------------------------------------------------ looking */
 
-/* asked_ns: when it asked for the lease of this hold; an upgrade or downgrade keeps it. */
+/* asked_ns: when the holder asked for this lease; an upgrade or downgrade keeps the lease. */
 static void holder_has(holder *self, lk_mode mode, int64_t asked_ns) {
     self->hold = (history_hold){.lock = self->name,
                                 .client = self->number,
@@ -35,7 +35,7 @@ static bool holder_looks(holder *self) {
     return true;
 }
 
-/* For so long, or until the hold is not valid any more. The last moments are looked at closely. */
+/* For so long, or until the hold is no longer valid. It looks closely at the last moments. */
 static void holder_watches(holder *self, int64_t ms) {
     int64_t end_ms = now_ms() + ms;
     while (holder_looks(self) && now_ms() < end_ms) {
@@ -66,7 +66,7 @@ static void holder_gives(holder *self, lk_mode mode) {
            LK_OK, LK_LOST, LK_UNAVAILABLE);
 }
 
-/* A few milliseconds, or to the end of the hold; one that is renewed ends when the server stalls. */
+/* For a few milliseconds, or to the end of the hold. A renewed hold ends when the server stalls. */
 static void holder_stays(holder *self) {
     int64_t lease_ms = holder_leases_ms[self->name];
     holder_watches(self, draw(&self->seed, 4) ? draw(&self->seed, 8) : lease_ms + 20);
@@ -77,7 +77,7 @@ static void holder_renews(holder *self) {
     holder_stays(self);
 }
 
-/* Returns what it holds then. */
+/* Returns the mode that it holds then. */
 static lk_mode holder_downgrades(holder *self) {
     lk_status status = lk_downgrade(self->lock);
     EXPECT(status, "downgrading", LK_OK, LK_LOST, LK_UNAVAILABLE);
@@ -88,7 +88,7 @@ static lk_mode holder_downgrades(holder *self) {
     return LK_READ;
 }
 
-/* And back again. Does not wait for ever: another may wait to upgrade, too. */
+/* And downgrades again. It does not wait without a limit: another may wait to upgrade, too. */
 static void holder_upgrades(holder *self) {
     lk_status status = holder_takes(self, LK_WRITE, 2);
     EXPECT(status, "upgrading", LK_OK, LK_BUSY, LK_TIMEOUT, LK_UNAVAILABLE, LK_LOST, LK_DEADLOCK);
@@ -126,7 +126,7 @@ static void holder_lives(holder *self) {
         odd("given back", "and valid");
 }
 
-/* Handles come and go; half of them are not renewed, so that their holds run out by themselves. */
+/* Makes and frees locks. The client does not renew half of them, so that their holds expire. */
 void *holder_run(void *context) {
     holder *self = context;
     while (!history_is_over(self->past)) {

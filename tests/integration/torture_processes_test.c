@@ -3,9 +3,9 @@
  * harm come to them: the server stalls for about a lease, ends and starts again with its data, is
  * full; the network fails; processes are stopped for longer than a lease, or killed and replaced;
  * the processors are busy. Two holds that exclude each other are never valid at one instant, fences
- * rise, no call hangs or says what it may not, and nothing is left.
+ * rise, no call hangs or returns a wrong status, and nothing is left.
  *
- * An argument is the seed; without one it is drawn, and told.
+ * The argument of the program is the seed. Default: the time.
  */
 #include "torture_cast.h"
 

@@ -1,9 +1,9 @@
 /*
- * Handles that threads share, under faults: the threads of a handle are one holder, so their calls
- * meet in it in every order, while connections are cut, paused and refused, and the server is
- * stopped, full and restarted. No two handles may be valid that exclude each other, every status
- * must be one that the header names, and nothing may be left. The seed of what happens is the
- * argument, or the time.
+ * Threads share locks under faults. The threads of a lock are one holder, and their calls meet in
+ * every order. Meanwhile connections are cut, paused and refused, and the server is stopped, full
+ * and restarted. Two locks that exclude each other must never be valid at once, every status must
+ * be one that the header lists, and nothing may be left. The argument of the program is the seed.
+ * Default: the time.
  */
 #include "harm.h"
 #include "judge.h"
@@ -21,7 +21,7 @@ static proxy *net;
 static lk_lock *locks[HANDLES]; /* even ones on "a", odd ones on "b" */
 static atomic_bool over;
 
-/* What the threads of each handle have, as they say; the door of the lock's room protects it. */
+/* What the threads of each lock say they hold. lock_room() protects it. */
 static int shown[HANDLES][2];
 
 static void show(int handle, lk_mode mode, int step) {

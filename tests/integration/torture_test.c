@@ -1,22 +1,22 @@
 /*
- * Torture: threads take locks in every way there is (nested, upgraded, downgraded, async, canceled,
- * renewed by hand, freed while they hold or wait), clients open and close, and at random their
- * network is cut, killed, silent and late, and their server stopped, full and restarted, with
- * leases that run out. Whatever happens:
+ * Threads take locks in every way there is: nested, upgraded, downgraded, async, canceled, renewed
+ * by hand, freed while they hold or wait. Clients open and close. At random the network is cut,
+ * silent and late, the server is stopped, full and restarted, and leases expire. Whatever happens:
  *
  * - two handles that exclude each other are never valid at one instant;
- * - the fence of a valid write is above all that valid writers of the lock had before;
- * - every call says what it may say, every callback comes once, and before its handle is freed;
- * - when all is well again everything is taken back, also what has a lease of minutes.
+ * - the fence of a valid write is above all fences of valid writers before it;
+ * - every call returns a status that it may return, and every callback runs once, before its lock
+ *   is freed;
+ * - when the faults are over nothing is left, not even a hold with a lease of minutes.
  *
- * An argument is the seed; without one it is drawn, and told.
+ * The argument of the program is the seed. Default: the time.
  */
 #include "harm.h"
 #include "judge.h"
 
 enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400, OUTAGE_MS = 1250 };
 
-/* The last is never given back by running out: what is left of it was forgotten. */
+/* The last does not expire during the test: a hold that is left of it was forgotten. */
 static const int64_t leases_ms[ROOMS] = {150, 700, 600000};
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     unsigned seed;
     lk_client *client;
     lk_lock *lock;
-    pthread_mutex_t door; /* of `lock`, against whoever cancels */
+    pthread_mutex_t door; /* protects `lock` against cancel() */
     unsigned held[2];     /* by mode */
     pthread_t thread;
 } worker;
@@ -71,7 +71,7 @@ static void unlock_what_is_lost(worker *self) {
     show(self);
 }
 
-/* What came of an acquire. */
+/* After an acquire. */
 static void took(worker *self, lk_mode mode, lk_status status) {
     EXPECT(status, "taking", LK_OK, LK_BUSY, LK_TIMEOUT, LK_CANCELED, LK_UNAVAILABLE, LK_LOST,
            LK_DEADLOCK);
@@ -89,7 +89,7 @@ static void take(worker *self) {
     int64_t wait_ms = draw(&self->seed, 80);
     lk_lock *lock = self->lock;
     int way = draw(&self->seed,
-                   holds(self) ? 2 : 3); /* who holds does not wait for ever: others do, too */
+                   holds(self) ? 2 : 3); /* a holder does not wait without a limit: others do */
     if (way == 0)
         took(self, mode, mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock));
     else if (way == 1)
@@ -99,14 +99,14 @@ static void take(worker *self) {
         took(self, mode, mode == LK_WRITE ? lk_wrlock(lock) : lk_rdlock(lock));
 }
 
-/* Of the mode that is held, if only one is. */
+/* A mode that is held. */
 static lk_mode mode_to_give(worker *self) {
     if (!self->held[LK_READ] || !self->held[LK_WRITE])
         return self->held[LK_WRITE] ? LK_WRITE : LK_READ;
     return draw(&self->seed, 2) ? LK_WRITE : LK_READ;
 }
 
-/* What came of giving something back, or of asking for more time. */
+/* After a release, a downgrade or a renewal. */
 static void gave(worker *self, lk_status status) {
     EXPECT(status, "giving back", LK_OK, LK_LOST, LK_UNAVAILABLE);
     if (!holds(self) && lk_valid(self->lock))
@@ -139,7 +139,7 @@ static void renew(worker *self) {
     gave(self, lk_renew(self->lock, draw(&self->seed, 2) ? 0 : 100 + draw(&self->seed, 400)));
 }
 
-/* Async: the callback comes in the end, also for a release; or before the handle is freed. */
+/* The callback of an async call must run once. */
 static void await_outcome(const tally *told, const char *what) {
     int64_t end_ms = now_ms() + LONG_MS;
     while (!atomic_load(&told->count) && now_ms() < end_ms)
@@ -219,7 +219,7 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ mayflies */
 
-/* Clients that are closed in the midst of what they do. */
+/* Opens clients, and closes them during their calls. */
 static void *live_and_die(void *context) {
     unsigned seed = *(unsigned *)context;
     char *url = world_print("unix://%s", proxy_socket(net));

@@ -1,7 +1,7 @@
-/* Giving back the hold that was taken last, and counting what is held; the version. */
+/* lk_unlock, which releases the hold that was taken last; lk_reads and lk_writes; the version. */
 #include "world.h"
 
-/* What the handle says, and what the server says of it. */
+/* The counts of the lock, and those of the server. */
 static void assert_holds(lk_client *client, const char *name, const lk_lock *lock, unsigned reads,
                          unsigned writes) {
     assert_int_equal(lk_reads(lock), reads);
@@ -201,7 +201,7 @@ TEST_WITH(fake_before_server, an_unlock_behind_a_release_gives_back_the_next_hol
     assert_nothing_left();
 }
 
-/* The lease runs out while the server does not answer the release of the write. */
+/* The lease expires while the server does not answer the release of the write. */
 TEST_WITH(fake_before_server, a_hold_that_another_release_gives_back_is_passed_over) {
     lk_client *client = open_fake(0);
     lk_lock *lock = new_leased_lock(client, "u:passed", 200);
@@ -222,7 +222,7 @@ TEST_WITH(fake_before_server, a_hold_that_another_release_gives_back_is_passed_o
     assert_ok(lk_wrlock(lock));
 }
 
-/* The server is silent: both unlocks give up, and each has given back a hold of its own. */
+/* The server is silent. Both unlocks give up, and each releases a hold of its own. */
 TEST_WITH(fake_before_server, unlocks_that_give_up_have_given_back_a_hold_each) {
     lk_client *client = open_fake(200);
     lk_lock *lock = new_lock(client, "u:silent");

@@ -1,12 +1,13 @@
-/* Many who wait: in order, over two connections, beside processes that die, for longer than their
- * leases. */
+/*
+ * Many waiters: in order, over two connections, beside processes that die, for longer than leases.
+ */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ order */
 
 enum { PROCESSES = 4, EACH = 5, WRITERS = PROCESSES * EACH };
 
-/* Which of the actors has something to say. */
+/* An actor that has an answer. */
 static size_t who_answers(const actor *actors) {
     struct pollfd polled[PROCESSES];
     for (size_t i = 0; i < PROCESSES; i++)
@@ -128,7 +129,7 @@ TEST(a_thousand_threads_wait_over_two_connections_and_come_in_order) {
 
 /* ------------------------------------------------------------------------------ deaths */
 
-/* A waiter of another process in the first place, that is killed; then the lock is given back. */
+/* The first waiter is another process. It is killed, and then the holder unlocks. */
 static void assert_no_stall(const char *name, int64_t lease_ms) {
     lk_client *client = open_client();
     lk_lock *locks[] = {new_lock(client, name), new_lock(client, name)};

@@ -1,10 +1,12 @@
-/* Crowds of readers and writers, of several clients, that do as they please: no two overlap that
- * exclude each other, and in the end nothing is left. */
+/*
+ * Many readers and writers of several clients: no two overlap that exclude each other, and nothing
+ * is left in the end.
+ */
 #include "world.h"
 
 enum { CLIENTS = 3, EACH = 4, WALKERS = CLIENTS * EACH, STEPS = 50, MOST_WAIT_MS = 8 };
 
-/* Who is inside, by the word of those inside: counted after taking, and before giving back. */
+/* How many hold the lock: counted after locking, and before unlocking. */
 static atomic_int readers, writers, grants;
 
 typedef struct {

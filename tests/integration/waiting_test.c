@@ -1,4 +1,4 @@
-/* Waiting: hand-over, time-outs, cancelling; and that a wait that ends leaves nothing behind. */
+/* Waiting: grants, timeouts and cancels. A wait that ends leaves nothing behind. */
 #include "world.h"
 
 TEST(a_waiter_is_handed_the_lock) {
@@ -109,7 +109,7 @@ TEST(readers_behind_a_writer_that_times_out_come_in) {
 
 enum { RACES = 200, RACE_WAIT_MS = 5 };
 
-/* The unlock comes from a little before the end of the wait to a little after it. */
+/* The unlock comes a little before the end of the wait, or a little after it. */
 TEST(a_grant_in_the_moment_of_the_time_out_is_one_or_the_other) {
     lk_client *clients[] = {open_client(), open_client()};
     lk_lock *locks[] = {new_lock(clients[0], "w:race"), new_lock(clients[1], "w:race")};
@@ -156,7 +156,7 @@ TEST(a_waiting_call_is_canceled_from_another_thread) {
     assert_ok(lk_trywrlock(locks[1]));
 }
 
-/* A call that has not begun yet is not reached by a cancel, so it takes more than one. */
+/* A cancel does not reach a call that has not begun yet, so the test may need several. */
 static bool cancel_until_over(lk_lock *lock, const call *callers, size_t count) {
     bool all = true;
     for (size_t i = 0; i < count; i++)

@@ -13,13 +13,14 @@
  *         return world_main(argc, argv);
  *     }
  *
- * TEST registers the test; tests run in the order in which they stand in the file. TEST_WITH names
- * a function that opens what several tests share, and runs it before the test.
+ * TEST registers the test. Tests run in the order in which they stand in the file. TEST_WITH names
+ * a function that opens what several tests share; it runs before the test.
  *
- * The world owns what its functions return: clients, locks, proxies, fake servers, connections,
- * servers, answers and texts, and calls on other threads. It closes all of that after each test, also when the test
- * fails. A test closes something itself only where closing is a part of the test; it uses
- * close_client(), free_lock() or stop_fake() then, and not the functions of the library.
+ * The world owns everything that its functions return: clients, locks, proxies, fake servers,
+ * further servers, connections, answers, texts, and calls on other threads. It closes all of that
+ * after each test, also when the test fails. Where closing is a part of the test, the test uses
+ * close_client(), free_lock() or stop_fake(), and not the functions of the library. Clients and
+ * locks that a test opens by the library itself stay the test's.
  *
  * Only the main thread asserts: cmocka cannot report a failure on another one. Threads and
  * processes note what they see, and the test judges it.
@@ -101,6 +102,9 @@ int begin_world_of(test_server *);
 /* Runs the function after this test, also when it fails. All clients are closed then. */
 void run_at_end(void (*)(void));
 
+/* As test_print(); the world frees the text. */
+char *world_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* ------------------------------------------------------------------------------ time */
 
 int64_t now_ms(void);
@@ -117,9 +121,6 @@ void sleep_ms(int64_t ms);
             sleep_ms(POLL_MS);                          \
         }                                               \
     } while (0)
-
-/* As test_print(); the world frees the text. */
-char *world_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ------------------------------------------------------------------------------ statuses */
 
@@ -142,8 +143,10 @@ extern test_server *server;
 extern char *server_url;
 extern redisContext *probe; /* a connection to the server that does not use the library */
 
-/* Sends a command to the server, its words separated by single spaces. The answer must not be an
- * error. Returns its integer, or 0 if it has another type. */
+/*
+ * Sends a command to the server, its words separated by single spaces. The answer must not be an
+ * error. Returns its integer, or 0 if it has another type.
+ */
 long long ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 long long ask_at(redisContext *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the whole answer; the world frees it. */
