@@ -11,7 +11,7 @@ static void free_facts(void) {
 
 static void fake_before_server(void) {
     fake = start_fake();
-    run_at_end(free_facts);
+    run_after_closing(free_facts);
 }
 
 static lk_status examine_with(const char *login, lk_client_options options) {

@@ -78,11 +78,20 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ all of it */
 
+static worker workers[GUESTS];
+static size_t working; /* so many of them */
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+}
+
 TEST(nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong) {
     unsigned seed = first_seed;
-    worker workers[GUESTS];
     lk_client *clients[CLIENTS];
     net = start_proxy();
+    run_before_closing(end_workers);
     for (size_t i = 0; i < CLIENTS; i++)
         clients[i] = open_client_at(proxy_socket(net), HASTY_MS);
     for (size_t i = 0; i < GUESTS; i++) {
@@ -91,6 +100,7 @@ TEST(nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong) {
                               .name = i % NAMES,
                               .seed = seed + (unsigned)i * 7919};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+        working++;
     }
     for (int i = 0; i < FAULTS; i++) {
         int before = atomic_load(&rounds);
@@ -98,9 +108,7 @@ TEST(nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong) {
         eventually(atomic_load(&rounds) > before);
     }
     stop_harm(net);
-    atomic_store(&over, true);
-    for (size_t i = 0; i < GUESTS; i++)
-        pthread_join(workers[i].thread, NULL);
+    end_workers();
     assert_int_equal(atomic_load(&clashes), 0);
     assert_int_equal(atomic_load(&old_fences), 0);
     assert_int_equal(atomic_load(&oddities), 0);

@@ -55,7 +55,7 @@ static void open_site(bool keeps) {
     site.folder = test_print("%s/latchkey-site-XXXXXX", parent && *parent ? parent : "/tmp");
     assert_non_null(mkdtemp(site.folder));
     site.address = test_print("%s/socket", site.folder);
-    run_at_end(close_site);
+    run_after_closing(close_site);
     start_site();
 }
 

@@ -188,7 +188,7 @@ static void clear_stage(void) {
 
 void run_play(int64_t ms, void (*harm)(proxy *, unsigned *seed), unsigned *seed) {
     proxy *net = start_proxy();
-    run_at_end(clear_stage);
+    run_after_closing(clear_stage);
     begin_players(net, seed);
     for (int64_t end_ms = now_ms() + ms; now_ms() < end_ms;) {
         continue_players(now_ms());

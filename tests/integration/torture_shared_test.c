@@ -135,29 +135,36 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ all of it */
 
+static worker workers[HANDLES * THREADS];
+static size_t working; /* so many of them */
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+}
+
 TEST(threads_that_share_handles_are_one_holder_under_faults) {
     lk_client *clients[CLIENTS], *calm = open_client_at(test_server_socket(server), PATIENT_MS);
-    worker workers[HANDLES][THREADS];
     net = start_proxy();
     for (int i = 0; i < CLIENTS; i++)
         clients[i] = open_client_at(proxy_socket(net), HASTE_MS);
     for (int h = 0; h < HANDLES; h++)
         locks[h] = new_leased_lock(clients[h / 2], h % 2 ? "b" : "a",
                                    h % 2 ? LONG_LEASE_MS : SHORT_LEASE_MS);
+    run_before_closing(end_workers);
     for (int h = 0; h < HANDLES; h++) {
         for (int t = 0; t < THREADS; t++) {
-            workers[h][t] = (worker){.handle = h, .seed = seed + (unsigned)(h * 31 + t * 7)};
-            pthread_create(&workers[h][t].thread, NULL, work, &workers[h][t]);
+            worker *one = &workers[working];
+            *one = (worker){.handle = h, .seed = seed + (unsigned)(h * 31 + t * 7)};
+            assert_int_equal(pthread_create(&one->thread, NULL, work, one), 0);
+            working++;
         }
     }
     for (int64_t end_ms = now_ms() + FOR_MS; now_ms() < end_ms;)
         do_harm(net, OUTAGE_MS, &seed);
     stop_harm(net);
-    atomic_store(&over, true);
-    for (int h = 0; h < HANDLES; h++)
-        for (int t = 0; t < THREADS; t++)
-            pthread_join(workers[h][t].thread, NULL);
-
+    end_workers();
     for (int h = 0; h < HANDLES; h++)
         assert_false(lk_valid(locks[h]));
     take_once_more(calm, "a");

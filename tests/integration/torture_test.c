@@ -258,12 +258,27 @@ static void cancel(worker *victim) {
     pthread_mutex_unlock(&victim->door);
 }
 
+static worker workers[GUESTS];
+static size_t working; /* so many of them */
+static pthread_t mayflies;
+static bool mayflies_live;
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+    if (mayflies_live)
+        pthread_join(mayflies, NULL);
+    mayflies_live = false;
+}
+
 TEST(exclusion_fences_and_promises_hold_under_torture) {
-    static worker workers[GUESTS];
-    unsigned seed = first_seed, mayfly_seed = seed + 1;
+    static unsigned mayfly_seed;
+    unsigned seed = first_seed;
     lk_client *clients[CLIENTS];
-    pthread_t mayflies;
     net = start_proxy();
+    mayfly_seed = seed + 1;
+    run_before_closing(end_workers);
     for (size_t i = 0; i < CLIENTS; i++)
         clients[i] = open_client_at(proxy_socket(net), PATIENCE_MS);
     for (size_t i = 0; i < GUESTS; i++) {
@@ -273,17 +288,16 @@ TEST(exclusion_fences_and_promises_hold_under_torture) {
                               .client = clients[i % CLIENTS]};
         pthread_mutex_init(&workers[i].door, NULL);
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+        working++;
     }
     assert_int_equal(pthread_create(&mayflies, NULL, live_and_die, &mayfly_seed), 0);
+    mayflies_live = true;
     for (int64_t end_ms = now_ms() + TORTURE_MS; now_ms() < end_ms;) {
         do_harm(net, OUTAGE_MS, &seed);
         cancel(&workers[draw(&seed, GUESTS)]);
     }
     stop_harm(net);
-    atomic_store(&over, true);
-    for (size_t i = 0; i < GUESTS; i++)
-        pthread_join(workers[i].thread, NULL);
-    pthread_join(mayflies, NULL);
+    end_workers();
     print_message("%d rounds, %d grants, %d losses\n", atomic_load(&rounds), atomic_load(&grants),
                   atomic_load(&losses));
     assert_int_equal(atomic_load(&clashes), 0);

@@ -164,23 +164,33 @@ static void end_harm(void) {
     }
 }
 
-static void (*at_end)(void);
+static void (*before_closing)(void), (*after_closing)(void);
 
-void run_at_end(void (*run)(void)) {
-    at_end = run;
+void run_before_closing(void (*run)(void)) {
+    before_closing = run;
+}
+
+void run_after_closing(void (*run)(void)) {
+    after_closing = run;
+}
+
+static void run_once(void (**run)(void)) {
+    void (*now)(void) = *run;
+    *run = NULL;
+    if (now)
+        now();
 }
 
 /* Calls run on only when a test has failed: closing the clients ends them. */
 __attribute__((noinline)) static void close_all_owned(void) {
     end_harm();
+    run_once(&before_closing);
     if (owns_any(WORLD_CALL))
         close_kind(WORLD_CLIENT);
     for (world_kind kind = 0; kind < WORLD_KINDS; kind++)
         close_kind(kind);
     actor_kill_all();
-    if (at_end)
-        at_end();
-    at_end = NULL;
+    run_once(&after_closing);
 }
 
 /*

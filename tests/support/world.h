@@ -99,8 +99,9 @@ int empty_server(void **state);
 /* Makes the world of a server that the caller has started. */
 int begin_world_of(test_server *);
 
-/* Runs the function after this test, also when it fails. All clients are closed then. */
-void run_at_end(void (*)(void));
+/* Run the function after this test, also when it fails; before or after all clients are closed. */
+void run_before_closing(void (*)(void));
+void run_after_closing(void (*)(void));
 
 /* As test_print(); the world frees the text. */
 char *world_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
