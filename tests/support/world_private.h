@@ -1,4 +1,4 @@
-/* The part of world.h that only its own files use: who owns what. */
+/* The part of world.h that only its own files use: the things that a test owns. */
 #ifndef TEST_WORLD_PRIVATE_H
 #define TEST_WORLD_PRIVATE_H
 
@@ -10,7 +10,7 @@ typedef enum {
     WORLD_INFO,
     WORLD_REPLY,
     WORLD_TEXT,
-    WORLD_UNDO, /* a command */
+    WORLD_UNDO, /* a command to send */
     WORLD_PROXY,
     WORLD_FAKE,
     WORLD_CONNECTION,
@@ -20,5 +20,15 @@ typedef enum {
 
 void world_own(world_kind, void *thing);
 void world_disown(const void *thing); /* the world need not own it */
+
+int world_close(void **state); /* after a test, as a fixture of cmocka */
+
+/*
+ * The frame of a failed test is gone, but calls and callbacks may still write to it until the world
+ * has ended them. So that part of the stack stays as it is: cmocka works above it, run_one() leaves
+ * that much room, and the world closes everything below it. A sanitizer would mark the room.
+ */
+enum { ROOM_FOR_CMOCKA = 64 * 1024, ROOM_FOR_TEST = 512 * 1024 };
+#define HAS_ROOM __attribute__((noinline, no_sanitize("address")))
 
 #endif
