@@ -1,7 +1,7 @@
-/* After fork() and exec(): what a child can and cannot do with what its parent opened. */
+/* After fork() and exec(): the use that a child can make of its parent's clients and locks. */
 #include "world.h"
 
-/* A child may not assert: it says by its exit status which check failed. */
+/* A child cannot assert. Its exit status tells which check failed. */
 #define check(condition)               \
     do {                               \
         if (!(condition))              \
@@ -58,24 +58,21 @@ static void use_what_is_the_parents(lk_client *client, lk_lock *lock) {
     check(!lk_valid(lock));
     check(lk_remaining_ms(lock) == 0);
     check(lk_reads(lock) == 0 && lk_writes(lock) == 0);
-    lk_lock_free(lock);
-    lk_close(client);
+    free_lock(lock);
+    close_client(client);
 }
 
-static void every_call_on_the_parents_client_is_refused_and_touches_nothing(void **state) {
-    (void)state;
+TEST(every_call_on_the_parents_client_is_refused_and_touches_nothing) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "c:fork");
+    lk_lock *lock = new_lock(client, "c:fork");
     assert_ok(lk_wrlock(lock));
-    long long before = world_calls("evalsha");
+    long long before = command_calls("evalsha");
     assert_int_equal(in_a_child(use_what_is_the_parents, client, lock), 0);
-    assert_int_equal(world_calls("evalsha"), before);
+    assert_int_equal(command_calls("evalsha"), before);
     assert_true(lk_valid(lock));
     assert_true(is_holder(client, "c:fork", lock));
     assert_ok(lk_wrunlock(lock));
     assert_nothing_left();
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 static bool is_a_descriptor_of_a_client(int fd) {
@@ -98,52 +95,44 @@ static int descriptors_without_a_client;
 static void close_and_count(lk_client *client, lk_lock *lock) {
     (void)lock;
     check(descriptors_of_clients() > descriptors_without_a_client);
-    lk_close(client);
+    close_client(client);
     check(descriptors_of_clients() == descriptors_without_a_client);
 }
 
-static void closing_in_the_child_closes_its_descriptors_alone(void **state) {
-    (void)state;
+TEST(closing_in_the_child_closes_its_descriptors_alone) {
     descriptors_without_a_client = descriptors_of_clients();
     lk_client *client = open_client();
-    taker waiter;
-    lk_lock *locks[] = {handle_leased(client, "c:fork-close", 300),
-                        handle_of(client, "c:fork-close")};
+    call waiter;
+    lk_lock *locks[] = {new_leased_lock(client, "c:fork-close", 300),
+                        new_lock(client, "c:fork-close")};
     assert_ok(lk_wrlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1); /* has all connections */
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1); /* has all connections */
     assert_ok(lk_cancel(locks[1]));
-    assert_status(taker_join(&waiter), LK_CANCELED);
+    assert_call(&waiter, LK_CANCELED);
     assert_int_equal(in_a_child(close_and_count, client, locks[0]), 0);
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1);
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "c:fork-close", 1);
     assert_true(lk_valid(locks[0]));
     assert_ok(lk_wrunlock(locks[0]));
-    assert_ok(taker_join(&waiter));
-    free_handles(locks, 2);
-    lk_close(client);
+    assert_call(&waiter, LK_OK);
 }
 
-/* A server that is stopped takes connections, and does not answer: one is being made all the time.
- */
-static void closing_in_the_child_closes_a_connection_that_is_being_made(void **state) {
-    (void)state;
-    tally lost = {0};
+/* A stopped server accepts connections and does not answer, so the client is always connecting. */
+TEST(closing_in_the_child_closes_a_connection_that_is_being_made) {
+    atomic_int lost = 0;
     descriptors_without_a_client = descriptors_of_clients();
     lk_client *client = open_client();
     int before = descriptors_of_clients();
-    kill(test_server_pid(world_server), SIGSTOP);
-    lk_lock *lock = handle_with(client, "c:fork-dial",
-                                &(lk_lock_options){.on_lost = tally_lost, .on_lost_arg = &lost});
+    kill(test_server_pid(server), SIGSTOP);
+    lk_lock *lock = new_watched_lock(client, "c:fork-dial", 0, &lost);
     int64_t end_ms = now_ms() + 2000;
     while (descriptors_of_clients() == before && now_ms() < end_ms)
-        pause_ms(WORLD_POLL_MS);
+        sleep_ms(POLL_MS);
     int child = in_a_child(close_and_count, client, lock);
-    kill(test_server_pid(world_server), SIGCONT);
+    kill(test_server_pid(server), SIGCONT);
     assert_int_equal(child, 0);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-/* The thread sanitizer has no threads after a fork() of a process that had some. */
+/* Under the thread sanitizer, the child of a process with threads cannot start any. */
 #if defined(__SANITIZE_THREAD__)
 #define NO_THREADS_AFTER_FORK 1
 #elif defined(__has_feature)
@@ -157,7 +146,7 @@ static void use_a_client_of_its_own(lk_client *client, lk_lock *lock) {
     lk_client *own = NULL;
     lk_lock *locks[2];
     (void)client, (void)lock;
-    check(lk_open(world_url, NULL, &own) == LK_OK);
+    check(lk_open(server_url, NULL, &own) == LK_OK);
     check(lk_lock_new(own, "c:own", NULL, &locks[0]) == LK_OK);
     check(lk_lock_new(own, "c:own-2", NULL, &locks[1]) == LK_OK);
     check(lk_trywrlock(locks[0]) == LK_BUSY); /* the parent has it */
@@ -165,55 +154,40 @@ static void use_a_client_of_its_own(lk_client *client, lk_lock *lock) {
     check(lk_wrlock(locks[1]) == LK_OK);
     check(lk_valid(locks[1]));
     check(lk_wrunlock(locks[1]) == LK_OK);
-    free_handles(locks, 2);
-    lk_close(own);
+    free_locks(locks, 2);
+    close_client(own);
 }
 
-static void a_childs_own_client_works(void **state) {
-    (void)state;
+TEST(a_childs_own_client_works) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "c:own");
+    lk_lock *lock = new_lock(client, "c:own");
     assert_ok(lk_wrlock(lock));
     assert_int_equal(in_a_child(use_a_client_of_its_own, client, lock), 0);
     assert_ok(lk_wrunlock(lock));
     assert_nothing_left();
-    lk_lock_free(lock);
-    lk_close(client);
 }
 #endif
 
 /* ------------------------------------------------------------------------------ exec */
 
-static void no_descriptor_of_a_client_is_inherited_by_another_program(void **state) {
-    (void)state;
+TEST(no_descriptor_of_a_client_is_inherited_by_another_program) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:exec"), handle_of(client, "c:exec")};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "c:exec"), new_lock(client, "c:exec")};
+    call waiter;
     assert_ok(lk_wrlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:exec", 1);
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "c:exec", 1);
     int seen = 0;
     for (int fd = 0; fd < 256; fd++) {
-        if (!is_a_descriptor_of_a_client(fd) || fd == world_peek->fd || fd <= STDERR_FILENO)
+        if (!is_a_descriptor_of_a_client(fd) || fd == probe->fd || fd <= STDERR_FILENO)
             continue;
         seen++;
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     }
     assert_true(seen >= 2); /* two connections at least */
     assert_ok(lk_wrunlock(locks[0]));
-    assert_ok(taker_join(&waiter));
-    free_handles(locks, 2);
-    lk_close(client);
+    assert_call(&waiter, LK_OK);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(every_call_on_the_parents_client_is_refused_and_touches_nothing),
-        world_test(closing_in_the_child_closes_its_descriptors_alone),
-        world_test(closing_in_the_child_closes_a_connection_that_is_being_made),
-#ifndef NO_THREADS_AFTER_FORK
-        world_test(a_childs_own_client_works),
-#endif
-        world_test(no_descriptor_of_a_client_is_inherited_by_another_program),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

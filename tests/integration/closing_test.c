@@ -1,126 +1,107 @@
-/* Ending: clients that close, handles that are freed, with whatever is under way. */
+/* Closing clients and freeing locks while they hold, wait or have calls pending. */
 #include "world.h"
 
 #include <dirent.h>
 
 /* ------------------------------------------------------------------------------ lk_close */
 
-static void *close_in_a_thread(void *context) {
-    lk_close(context);
-    return NULL;
-}
-
-/* A close that hangs is to fail the test, and not to hang it. */
-static void close_bounded(lk_client *client) {
-    thread_join(thread_start(close_in_a_thread, client));
-}
-
-static void nothing_may_be_closed_and_freed(void **state) {
-    (void)state;
+TEST(nothing_may_be_closed_and_freed) {
     lk_close(NULL);
     lk_lock_free(NULL);
     lk_info_free(NULL);
 }
 
-static void closing_cancels_the_callers_that_wait(void **state) {
-    (void)state;
+TEST(closing_cancels_the_callers_that_wait) {
     enum { CALLERS = 8 };
     lk_client *holder = open_client(), *client = open_client();
-    lk_lock *held = handle_of(holder, "c:callers"), *locks[CALLERS];
-    taker callers[CALLERS + 2];
+    lk_lock *held = new_lock(holder, "c:callers"), *locks[CALLERS];
+    call callers[CALLERS + 2];
     assert_ok(lk_wrlock(held));
     for (size_t i = 0; i < CALLERS; i++) {
-        locks[i] = handle_of(client, "c:callers");
-        taker_start(&callers[i], locks[i], i % 2 ? LK_READ : LK_WRITE, i % 3 ? -1 : 60000);
+        locks[i] = new_lock(client, "c:callers");
+        begin_lock(&callers[i], locks[i], i % 2 ? LK_READ : LK_WRITE, i % 3 ? -1 : 60000);
     }
-    assert_eventually(waiter_total(holder, "c:callers") == CALLERS);
-    taker_start(&callers[CALLERS], locks[0], LK_WRITE, -1); /* two more of one handle */
-    taker_start(&callers[CALLERS + 1], locks[0], LK_READ, -1);
-    pause_ms(20); /* they may also come too late */
+    eventually(look_at(holder, "c:callers").waiters == CALLERS);
+    begin_call(&callers[CALLERS], lk_wrlock, locks[0]); /* two more of one handle */
+    begin_call(&callers[CALLERS + 1], lk_rdlock, locks[0]);
+    sleep_ms(20); /* they may also come too late */
     close_bounded(client);
     for (size_t i = 0; i < CALLERS; i++)
-        assert_status(taker_join(&callers[i]), LK_CANCELED);
+        assert_call(&callers[i], LK_CANCELED);
     for (size_t i = CALLERS; i < CALLERS + 2; i++) {
-        lk_status status = taker_join(&callers[i]);
+        lk_status status = end_call(&callers[i]);
         assert_true(status == LK_CANCELED || status == LK_INVALID);
     }
-    assert_int_equal(waiter_total(holder, "c:callers"), 0);
-    free_handles(locks, CALLERS);
+    assert_int_equal(look_at(holder, "c:callers").waiters, 0);
+    free_locks(locks, CALLERS);
     assert_ok(lk_wrunlock(held));
     assert_nothing_left();
-    lk_lock_free(held);
-    lk_close(holder);
 }
 
-static void closing_calls_every_callback_once_before_it_returns(void **state) {
-    (void)state;
+TEST(closing_calls_every_callback_once_before_it_returns) {
     enum { HANDLES = 20, EACH = 3 };
     lk_client *holder = open_client(), *client = open_client();
-    lk_lock *held = handle_of(holder, "c:async"), *locks[HANDLES];
+    lk_lock *held = new_lock(holder, "c:async"), *locks[HANDLES];
     tally done = {0};
     assert_ok(lk_wrlock(held));
     for (size_t i = 0; i < HANDLES; i++) {
-        locks[i] = handle_of(client, "c:async");
+        locks[i] = new_lock(client, "c:async");
         for (int j = 0; j < EACH; j++)
             assert_ok(lk_acquire_async(locks[i], LK_WRITE, -1, tally_done, &done));
     }
-    assert_eventually(waiter_total(holder, "c:async") == HANDLES);
+    eventually(look_at(holder, "c:async").waiters == HANDLES);
     close_bounded(client);
     assert_int_equal(atomic_load(&done.count), HANDLES * EACH);
     assert_int_equal(atomic_load(&done.with[LK_CANCELED]), HANDLES * EACH);
-    free_handles(locks, HANDLES);
+    free_locks(locks, HANDLES);
     assert_ok(lk_wrunlock(held));
     assert_nothing_left();
     assert_int_equal(atomic_load(&done.count), HANDLES * EACH);
-    lk_lock_free(held);
-    lk_close(holder);
 }
 
-static void closing_right_after_beginning_loses_no_callback(void **state) {
-    (void)state;
+TEST(closing_right_after_beginning_loses_no_callback) {
     for (int round = 0; round < 50; round++) {
         enum { HANDLES = 10 };
         lk_client *client = open_client();
         lk_lock *locks[HANDLES];
         tally done = {0};
         for (size_t i = 0; i < HANDLES; i++) {
-            locks[i] = handle_of(client, "c:rush");
+            locks[i] = new_lock(client, "c:rush");
             assert_ok(lk_acquire_async(locks[i], i % 2 ? LK_READ : LK_WRITE, (int64_t)i - 1,
                                        tally_done, &done));
         }
         close_bounded(client);
         assert_int_equal(atomic_load(&done.count), HANDLES);
         assert_nothing_left();
-        free_handles(locks, HANDLES);
+        free_locks(locks, HANDLES);
     }
 }
 
-static void closing_gives_back_what_handles_hold(void **state) {
-    (void)state;
+TEST(closing_gives_back_what_handles_hold) {
     lk_client *client = open_client(), *next = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:hold-1"), handle_of(client, "c:hold-2"),
-                        handle_of(client, "c:hold-3")};
-    lk_lock *after[] = {handle_of(next, "c:hold-1"), handle_of(next, "c:hold-2"),
-                        handle_of(next, "c:hold-3")};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "c:hold-1"), new_lock(client, "c:hold-2"),
+                        new_lock(client, "c:hold-3")};
+    lk_lock *after[] = {new_lock(next, "c:hold-1"), new_lock(next, "c:hold-2"),
+                        new_lock(next, "c:hold-3")};
+    call waiter;
     for (int i = 0; i < 3; i++)
         assert_ok(lk_wrlock(locks[0]));
     for (int i = 0; i < 2; i++)
         assert_ok(lk_rdlock(locks[1]));
     assert_ok(lk_wrlock(locks[2]));
     assert_ok(lk_rdlock(locks[2]));
-    taker_queue(&waiter, after[0], LK_WRITE, next, "c:hold-1", 1);
+    begin_wait(&waiter, after[0], LK_WRITE, next, "c:hold-1", 1);
     close_bounded(client);
-    assert_ok(taker_join(&waiter));
+    assert_call(&waiter, LK_OK);
     assert_ok(lk_trywrlock(after[1]));
     assert_ok(lk_trywrlock(after[2]));
     for (size_t i = 0; i < 3; i++) {
         assert_false(lk_abandoned(after[i]));
         assert_false(lk_valid(locks[i]));
     }
-    free_handles(locks, 3);
-    free_handles(after, 3);
-    lk_close(next);
+    free_locks(locks, 3);
+    free_locks(after, 3);
+    close_client(next);
     assert_nothing_left();
 }
 
@@ -129,17 +110,16 @@ static void count_calls(lk_lock *lock, lk_status status, void *arg) {
     atomic_fetch_add((atomic_int *)arg, 1);
 }
 
-static void handles_of_a_closed_client_say_that_it_is(void **state) {
-    (void)state;
+TEST(handles_of_a_closed_client_say_that_it_is) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "c:after");
+    lk_lock *lock = new_lock(client, "c:after");
     atomic_int called = 0;
     assert_ok(lk_wrlock(lock));
-    char *owner = test_print("%s", lk_owner(lock));
+    char *owner = world_print("%s", lk_owner(lock));
     close_bounded(client);
     assert_status(lk_rdlock(lock), LK_INVALID);
-    assert_says(lk_last_error(), "closed");
-    assert_says(lk_last_error(), "c:after");
+    assert_said("closed");
+    assert_said("c:after");
     assert_status(lk_tryrdlock(lock), LK_INVALID);
     assert_status(lk_timedrdlock(lock, 10), LK_INVALID);
     assert_status(lk_wrlock(lock), LK_INVALID);
@@ -155,69 +135,61 @@ static void handles_of_a_closed_client_say_that_it_is(void **state) {
     assert_false(lk_valid(lock));
     assert_int_equal(lk_remaining_ms(lock), 0);
     assert_string_equal(lk_owner(lock), owner);
-    lk_lock_free(lock);
+    free_lock(lock);
     assert_int_equal(atomic_load(&called), 0);
     assert_nothing_left();
-    free(owner);
 }
 
-static void closing_does_not_tell_of_a_loss(void **state) {
-    (void)state;
+TEST(closing_does_not_tell_of_a_loss) {
     lk_client *client = open_client();
-    tally lost = {0};
-    lk_lock_options options = {.on_lost = tally_lost, .on_lost_arg = &lost};
-    lk_lock *lock = handle_with(client, "c:no-loss", &options);
+    atomic_int lost = 0;
+    lk_lock *lock = new_watched_lock(client, "c:no-loss", 0, &lost);
     assert_ok(lk_wrlock(lock));
     close_bounded(client);
-    assert_int_equal(atomic_load(&lost.losses), 0);
-    lk_lock_free(lock);
+    assert_int_equal(atomic_load(&lost), 0);
 }
 
-static void closing_gives_back_a_hold_however_deep_it_nests(void **state) {
-    (void)state;
+TEST(closing_gives_back_a_hold_however_deep_it_nests) {
     enum { DEEP = 16000 };
     /* Too short for so many releases, but the server answers each of them. */
-    lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = 1000});
+    lk_client *client = open_client_with(&(lk_client_options){.command_timeout_ms = 1000});
     lk_client *next = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:deep"), handle_of(next, "c:deep")};
+    lk_lock *locks[] = {new_lock(client, "c:deep"), new_lock(next, "c:deep")};
     for (int i = 0; i < DEEP; i++)
         assert_ok(lk_rdlock(locks[0]));
     close_bounded(client);
     assert_ok(lk_trywrlock(locks[1]));
-    free_handles(locks, 2);
-    lk_close(next);
 }
 
-/* Ends what it can in its time, and leaks nothing then either (a leak checker says so). */
-static void closing_does_not_hang_on_a_server_that_is_silent(void **state) {
-    (void)state;
+/* The close gives up in time, and leaks nothing: a leak checker would see it. */
+TEST(closing_does_not_hang_on_a_server_that_is_silent) {
     for (int round = 0; round < 2; round++) {
-        lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = 1000});
-        lk_lock *locks[] = {handle_leased(client, "c:silent", 200),
-                            handle_of(client, "c:silent-2")};
+        lk_client *client = open_client_with(&(lk_client_options){.command_timeout_ms = 1000});
+        lk_lock *locks[] = {new_leased_lock(client, "c:silent", 200),
+                            new_lock(client, "c:silent-2")};
         tally done = {0};
         for (int i = 0; i < 10; i++)
             assert_ok(lk_wrlock(locks[0]));
-        kill(test_server_pid(world_server), SIGSTOP);
+        kill(test_server_pid(server), SIGSTOP);
         lk_status begun = lk_acquire_async(locks[1], LK_WRITE, -1, tally_done, &done);
         if (round)
-            lk_lock_free(locks[0]);
-        lk_close(client);
-        kill(test_server_pid(world_server), SIGCONT);
+            free_lock(locks[0]);
+        close_client(client);
+        kill(test_server_pid(server), SIGCONT);
         assert_int_equal(begun, LK_OK);
         assert_int_equal(atomic_load(&done.count), 1);
         if (!round)
-            lk_lock_free(locks[0]);
-        lk_lock_free(locks[1]);
+            free_lock(locks[0]);
+        free_lock(locks[1]);
     }
 }
 
 static atomic_bool is_continued;
 
 static void *continue_server_later(void *wait_ms) {
-    pause_ms(*(const int64_t *)wait_ms);
+    sleep_ms(*(const int64_t *)wait_ms);
     atomic_store(&is_continued, true);
-    kill(test_server_pid(world_server), SIGCONT);
+    kill(test_server_pid(server), SIGCONT);
     return NULL;
 }
 
@@ -226,25 +198,24 @@ static void *renew_lock(void *lock) {
     return NULL;
 }
 
-/* An operation that gives up is no sign that the server answers. */
-static void closing_takes_no_longer_when_a_call_times_out_meanwhile(void **state) {
-    (void)state;
+/* An operation that times out is not a sign of life of the server. */
+TEST(closing_takes_no_longer_when_a_call_times_out_meanwhile) {
     enum { TIMEOUT_MS = 1500 };
     int64_t silence_ms = 2 * TIMEOUT_MS - TIMEOUT_MS / 5;
-    lk_client *client = open_with(&(lk_client_options){.command_timeout_ms = TIMEOUT_MS});
-    lk_lock *locks[] = {handle_of(client, "c:renewed"), handle_of(client, "c:held")};
+    lk_client *client = open_client_with(&(lk_client_options){.command_timeout_ms = TIMEOUT_MS});
+    lk_lock *locks[] = {new_lock(client, "c:renewed"), new_lock(client, "c:held")};
     assert_ok(lk_wrlock(locks[0]));
     assert_ok(lk_wrlock(locks[1]));
     atomic_store(&is_continued, false);
-    kill(test_server_pid(world_server), SIGSTOP);
+    kill(test_server_pid(server), SIGSTOP);
     pthread_t renewing = thread_start(renew_lock, locks[0]);
-    pause_ms(TIMEOUT_MS / 5); /* so that it times out in the midst of the close */
+    sleep_ms(TIMEOUT_MS / 5); /* so that it times out in the midst of the close */
     pthread_t continuing = thread_start(continue_server_later, &silence_ms);
-    lk_close(client);
+    close_client(client);
     bool was_too_long = atomic_load(&is_continued);
     thread_join(continuing);
     thread_join(renewing);
-    free_handles(locks, 2);
+    free_locks(locks, 2);
     assert_false(was_too_long);
 }
 
@@ -267,29 +238,29 @@ static void *list_all(void *context) {
 }
 
 static bool server_has_scanned(void) {
-    redisReply *reply = world_ask("INFO commandstats");
-    bool has = strstr(reply->str, "cmdstat_scan:");
-    freeReplyObject(reply);
-    return has;
+    redisReply *reply = ask_reply("INFO commandstats");
+    return strstr(reply->str, "cmdstat_scan:");
 }
 
-/* A listing is many questions. The client is not freed between two of them (a checker says so). */
-static void a_listing_is_one_call_to_whoever_closes(void **state) {
-    (void)state;
+/*
+ * A listing sends many requests. The client is not freed between two of them: a sanitizer would see
+ * it.
+ */
+TEST(a_listing_is_one_call_to_whoever_closes) {
     enum { ROUNDS = 20 };
-    world_do("EVAL %s 0", "for i = 1, 20000 do redis.call('SET', 'lk:{n' .. i .. '}', '') end");
+    ask("EVAL %s 0", "for i = 1, 20000 do redis.call('SET', 'lk:{n' .. i .. '}', '') end");
     for (int i = 0; i < ROUNDS; i++) {
         pthread_t thread;
         lister self = {.client = open_client()};
-        world_do("CONFIG RESETSTAT");
+        ask("CONFIG RESETSTAT");
         assert_int_equal(pthread_create(&thread, NULL, list_all, &self), 0);
-        assert_eventually(server_has_scanned());
+        eventually(server_has_scanned());
         close_bounded(self.client);
         pthread_join(thread, NULL);
         if (self.status != LK_OK)
             assert_status(self.status, LK_CANCELED);
     }
-    world_do("FLUSHALL");
+    ask("FLUSHALL");
 }
 
 /* ------------------------------------------------------------------------------ pthread_cancel */
@@ -298,93 +269,85 @@ static void *wait_to_write(void *lock) {
     return lk_wrlock(lock) == LK_OK ? lock : NULL;
 }
 
-static void a_thread_that_is_canceled_ends_when_its_call_has_returned(void **state) {
-    (void)state;
+TEST(a_thread_that_is_canceled_ends_when_its_call_has_returned) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:pc"), handle_of(client, "c:pc"),
-                        handle_of(client, "c:pc-2")};
+    lk_lock *locks[] = {new_lock(client, "c:pc"), new_lock(client, "c:pc"),
+                        new_lock(client, "c:pc-2")};
     pthread_t thread;
     assert_ok(lk_wrlock(locks[0]));
     assert_int_equal(pthread_create(&thread, NULL, wait_to_write, locks[1]), 0);
-    assert_eventually(waiter_total(client, "c:pc") == 1);
+    eventually(look_at(client, "c:pc").waiters == 1);
     pthread_cancel(thread);
-    assert_ok(lk_wrlock(locks[2])); /* others are served */
+    assert_ok(lk_wrlock(locks[2])); /* the client serves other calls */
     assert_ok(lk_wrunlock(locks[0]));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(lk_valid(locks[1]));
-    free_handles(locks, 3);
+    free_locks(locks, 3);
     close_bounded(client);
 }
 
 /* ------------------------------------------------------------------------------ lk_lock_free */
 
-static void freeing_a_handle_gives_back_what_it_holds(void **state) {
-    (void)state;
+TEST(freeing_a_handle_gives_back_what_it_holds) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:free"), handle_of(client, "c:free")};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "c:free"), new_lock(client, "c:free")};
+    call waiter;
     assert_ok(lk_wrlock(locks[0]));
     assert_ok(lk_wrlock(locks[0]));
     assert_ok(lk_rdlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:free", 1);
-    lk_lock_free(locks[0]);
-    assert_ok(taker_join(&waiter));
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "c:free", 1);
+    free_lock(locks[0]);
+    assert_call(&waiter, LK_OK);
     assert_false(lk_abandoned(locks[1]));
-    lk_lock_free(locks[1]);
-    assert_eventually(world_key_count() == 0);
-    lk_close(client);
+    free_lock(locks[1]);
+    eventually(is_empty());
 }
 
-static void freeing_a_handle_cancels_the_callers_that_wait_on_it(void **state) {
-    (void)state;
+TEST(freeing_a_handle_cancels_the_callers_that_wait_on_it) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:free-wait"), handle_of(client, "c:free-wait")};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "c:free-wait"), new_lock(client, "c:free-wait")};
+    call waiter;
     assert_ok(lk_wrlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "c:free-wait", 1);
-    lk_lock_free(locks[1]);
-    assert_status(taker_join(&waiter), LK_CANCELED);
-    assert_eventually(waiter_total(client, "c:free-wait") == 0);
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "c:free-wait", 1);
+    free_lock(locks[1]);
+    assert_call(&waiter, LK_CANCELED);
+    eventually(look_at(client, "c:free-wait").waiters == 0);
     assert_ok(lk_wrunlock(locks[0]));
     assert_nothing_left();
-    lk_lock_free(locks[0]);
-    lk_close(client);
 }
 
-static void freeing_a_handle_calls_its_callbacks_before_it_returns(void **state) {
-    (void)state;
+TEST(freeing_a_handle_calls_its_callbacks_before_it_returns) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:free-async"), handle_of(client, "c:free-async")};
+    lk_lock *locks[] = {new_lock(client, "c:free-async"), new_lock(client, "c:free-async")};
     tally done = {0};
     assert_ok(lk_wrlock(locks[0]));
     for (int i = 0; i < 3; i++)
         assert_ok(lk_acquire_async(locks[1], LK_WRITE, -1, tally_done, &done));
-    assert_eventually(waiter_total(client, "c:free-async") == 1);
-    lk_lock_free(locks[1]);
+    eventually(look_at(client, "c:free-async").waiters == 1);
+    free_lock(locks[1]);
     assert_int_equal(atomic_load(&done.count), 3);
     assert_int_equal(atomic_load(&done.with[LK_CANCELED]), 3);
     assert_ok(lk_wrunlock(locks[0]));
-    assert_eventually(world_key_count() == 0);
-    lk_lock_free(locks[0]);
-    lk_close(client);
+    eventually(is_empty());
+    free_lock(locks[0]);
+    close_client(client);
     assert_int_equal(atomic_load(&done.count), 3);
 }
 
-static void a_freed_handle_is_told_of_no_loss(void **state) {
-    (void)state;
+TEST(a_freed_handle_is_told_of_no_loss) {
     lk_client *client = open_client();
-    tally lost = {0};
+    atomic_int lost = 0;
     lk_lock_options options = {
-        .lease_ms = 100, .manual_renew = true, .on_lost = tally_lost, .on_lost_arg = &lost};
-    lk_lock *lock = handle_with(client, "c:free-lost", &options);
+        .lease_ms = 100, .manual_renew = true, .on_lost = count_loss, .on_lost_arg = &lost};
+    lk_lock *lock = new_lock_with(client, "c:free-lost", &options);
     assert_ok(lk_wrlock(lock));
-    lk_lock_free(lock);
-    lk_lock *other = handle_of(client, "c:free-lost");
+    free_lock(lock);
+    lk_lock *other = new_lock(client, "c:free-lost");
     assert_ok(lk_wrlock(other));
-    pause_ms(200);
-    lk_lock_free(other);
-    lk_close(client);
-    assert_int_equal(atomic_load(&lost.losses), 0);
+    sleep_ms(200);
+    free_lock(other);
+    close_client(client);
+    assert_int_equal(atomic_load(&lost), 0);
 }
 
 /* ------------------------------------------------------------------------------ leaks */
@@ -401,60 +364,37 @@ static int entries_of(const char *folder) {
 
 static void use_and_close(void) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "c:leak"), handle_of(client, "c:leak")};
+    lk_lock *locks[] = {new_lock(client, "c:leak"), new_lock(client, "c:leak")};
     tally done = {0};
     assert_ok(lk_wrlock(locks[0]));
     assert_status(lk_timedwrlock(locks[1], 1), LK_TIMEOUT);
     assert_ok(lk_release_async(locks[0], LK_WRITE, tally_done, &done));
-    free_handles(locks, 2);
-    lk_close(client);
+    free_locks(locks, 2);
+    close_client(client);
     assert_int_equal(atomic_load(&done.count), 1);
 }
 
-static void opening_and_closing_leaks_no_descriptor_and_no_thread(void **state) {
-    (void)state;
+TEST(opening_and_closing_leaks_no_descriptor_and_no_thread) {
     use_and_close();
     int descriptors = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
     for (int i = 0; i < 200; i++)
         use_and_close();
     assert_int_equal(entries_of("/proc/self/fd"), descriptors);
-    assert_eventually(entries_of("/proc/self/task") == threads); /* a joined one may linger */
+    eventually(entries_of("/proc/self/task") == threads); /* a joined thread may still be listed */
     assert_nothing_left();
 }
 
-static void opening_in_vain_leaks_no_descriptor_and_no_thread(void **state) {
-    (void)state;
-    char *url = test_print("%s-that-nobody-has", world_url);
+TEST(opening_in_vain_leaks_no_descriptor_and_no_thread) {
+    char *url = world_print("%s-that-nobody-has", server_url);
     lk_client *client = NULL;
     assert_status(lk_open(url, NULL, &client), LK_UNAVAILABLE);
     int descriptors = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
     for (int i = 0; i < 50; i++)
         assert_status(lk_open(url, NULL, &client), LK_UNAVAILABLE);
     assert_int_equal(entries_of("/proc/self/fd"), descriptors);
-    assert_eventually(entries_of("/proc/self/task") == threads);
-    free(url);
+    eventually(entries_of("/proc/self/task") == threads);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(nothing_may_be_closed_and_freed),
-        world_test(closing_cancels_the_callers_that_wait),
-        world_test(closing_calls_every_callback_once_before_it_returns),
-        world_test(closing_right_after_beginning_loses_no_callback),
-        world_test(closing_gives_back_what_handles_hold),
-        world_test(handles_of_a_closed_client_say_that_it_is),
-        world_test(closing_does_not_tell_of_a_loss),
-        world_test(closing_gives_back_a_hold_however_deep_it_nests),
-        world_test(closing_does_not_hang_on_a_server_that_is_silent),
-        world_test(closing_takes_no_longer_when_a_call_times_out_meanwhile),
-        world_test(freeing_a_handle_gives_back_what_it_holds),
-        world_test(a_listing_is_one_call_to_whoever_closes),
-        world_test(a_thread_that_is_canceled_ends_when_its_call_has_returned),
-        world_test(freeing_a_handle_cancels_the_callers_that_wait_on_it),
-        world_test(freeing_a_handle_calls_its_callbacks_before_it_returns),
-        world_test(a_freed_handle_is_told_of_no_loss),
-        world_test(opening_and_closing_leaks_no_descriptor_and_no_thread),
-        world_test(opening_in_vain_leaks_no_descriptor_and_no_thread),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

@@ -1,38 +1,25 @@
-/* lk_examine: what it tells of servers, also of those that lk_open refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_world.h"
+/* lk_examine: the facts about servers, also about those that lk_open refuses. */
+#include "world.h"
 
 static fake_server *fake; /* before the real one */
 static lk_facts *facts;   /* of the fake one */
 
-static int setup(void **state) {
-    empty_server(state);
-    fake = start_fake();
+static void free_facts(void) {
+    lk_facts_free(facts);
     facts = NULL;
-    return 0;
 }
 
-static int teardown(void **state) {
-    (void)state;
-    lk_facts_free(facts);
-    fake_server_stop(fake);
-    return 0;
+static void fake_before_server(void) {
+    fake = start_fake();
+    run_after_closing(free_facts);
 }
 
 static lk_status examine_with(const char *login, lk_client_options options) {
-    char *url = test_print("unix://%s%s", login, fake_server_socket(fake));
-    lk_facts_free(facts);
-    facts = NULL;
+    char *url = world_print("unix://%s%s", login, fake_server_socket(fake));
+    free_facts();
     lk_status status = lk_examine(url, &options, &facts);
     if (status != LK_OK)
         assert_null(facts);
-    free(url);
     return status;
 }
 
@@ -41,9 +28,8 @@ static lk_status examine(void) {
 }
 
 static void answer_bulk(const char *pattern, const char *text) {
-    char *reply = test_print("$%zu\r\n%s\r\n", strlen(text), text);
+    char *reply = world_print("$%zu\r\n%s\r\n", strlen(text), text);
     fake_server_on(fake, pattern, FAKE_FOREVER, reply);
-    free(reply);
 }
 
 static void assert_missing(const char *rights) {
@@ -56,9 +42,8 @@ static void assert_missing(const char *rights) {
 
 /* ------------------------------------------------------------------------------ what it is */
 
-static void a_server_that_is_well_is_described(void **state) {
-    (void)state;
-    assert_status(examine(), LK_OK);
+TEST_WITH(fake_before_server, a_server_that_is_well_is_described) {
+    assert_ok(examine());
     assert_non_null(strstr(facts->server, fake_server_socket(fake)));
     assert_true(*facts->kind && *facts->version);
     assert_string_equal(facts->mode, "standalone");
@@ -80,68 +65,59 @@ static void a_server_that_is_well_is_described(void **state) {
     assert_true(facts->clock_error_us <= facts->round_trip_us);
 }
 
-static void settings_of_the_server_are_seen(void **state) {
-    (void)state;
-    ask(eye, "CONFIG SET maxmemory-policy volatile-ttl");
-    ask(eye, "CONFIG SET maxmemory 123456789");
-    redisReply *set = redisCommand(eye, "CONFIG SET save %s", "3600 1");
-    freeReplyObject(set);
+TEST_WITH(fake_before_server, settings_of_the_server_are_seen) {
+    ask("CONFIG SET maxmemory-policy volatile-ttl");
+    ask("CONFIG SET maxmemory 123456789");
+    ask("CONFIG SET save %s", "3600 1");
     lk_status status = examine();
-    ask(eye, "CONFIG SET maxmemory 0");
-    ask(eye, "CONFIG SET maxmemory-policy noeviction");
-    set = redisCommand(eye, "CONFIG SET save %s", "");
-    freeReplyObject(set);
-    assert_status(status, LK_OK);
+    ask("CONFIG SET maxmemory 0");
+    ask("CONFIG SET maxmemory-policy noeviction");
+    ask("CONFIG SET save %s", "");
+    assert_ok(status);
     assert_string_equal(facts->eviction, "volatile-ttl");
     assert_int_equal(facts->maxmemory, 123456789);
     assert_int_equal(facts->rdb, LK_YES);
 }
 
-static void a_server_that_is_too_old_is_described_and_not_opened(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_is_too_old_is_described_and_not_opened) {
     lk_client *opened = NULL;
     answer_bulk("INFO server", "# Server\r\nredis_version:5.0.14\r\nredis_mode:standalone\r\n");
     fake_server_on(fake, "ACL", FAKE_FOREVER, "-ERR unknown command `ACL`\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_int_equal(facts->supported, LK_NO);
     assert_string_equal(facts->version, "5.0.14");
     assert_string_equal(facts->user, "");
-    char *url = test_print("unix://%s", fake_server_socket(fake));
+    char *url = world_print("unix://%s", fake_server_socket(fake));
     assert_status(lk_open(url, NULL, &opened), LK_UNSUPPORTED);
-    free(url);
 }
 
-static void valkey_has_a_version_of_its_own(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, valkey_has_a_version_of_its_own) {
     answer_bulk("INFO server", "redis_version:7.2.4\r\nserver_name:valkey\r\n"
                                "valkey_version:8.1.0\r\nserver_mode:standalone\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_string_equal(facts->kind, "valkey");
     assert_string_equal(facts->version, "8.1.0");
     assert_string_equal(facts->mode, "standalone");
     assert_int_equal(facts->supported, LK_YES);
 }
 
-static void a_replica_is_described_and_not_opened(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_replica_is_described_and_not_opened) {
     lk_client *opened = NULL;
     answer_bulk("INFO replication", "role:slave\r\nconnected_slaves:2\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_int_equal(facts->replica, LK_YES);
     assert_int_equal(facts->replicas, 2);
-    char *url = test_print("unix://%s", fake_server_socket(fake));
+    char *url = world_print("unix://%s", fake_server_socket(fake));
     assert_status(lk_open(url, NULL, &opened), LK_UNAVAILABLE);
-    free(url);
 }
 
-static void what_the_server_does_not_tell_is_unknown(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, what_the_server_does_not_tell_is_unknown) {
     fake_server_on(fake, "INFO", FAKE_FOREVER,
                    "-NOPERM this user has no permissions to run the 'info' command\r\n");
     fake_server_on(fake, "CONFIG", FAKE_FOREVER,
                    "-NOPERM this user has no permissions to run the 'config|get' command\r\n");
     fake_server_on(fake, "TIME", FAKE_FOREVER, "*2\r\n:1\r\n:2\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_string_equal(facts->version, "");
     assert_string_equal(facts->kind, "");
     assert_string_equal(facts->eviction, "");
@@ -156,10 +132,9 @@ static void what_the_server_does_not_tell_is_unknown(void **state) {
     assert_missing("+info");
 }
 
-static void control_bytes_of_the_server_are_tamed(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, control_bytes_of_the_server_are_tamed) {
     answer_bulk("INFO server", "redis_version:7.0\033[31m\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_string_equal(facts->version, "7.0?[31m");
 }
 
@@ -169,12 +144,11 @@ static void answer_time(int64_t ahead_us) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + ahead_us;
-    char *seconds = test_print("%lld", (long long)(us / 1000000));
-    char *rest = test_print("%lld", (long long)(us % 1000000));
-    char *reply = test_print("*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds), seconds,
-                             strlen(rest), rest);
+    char *seconds = world_print("%lld", (long long)(us / 1000000));
+    char *rest = world_print("%lld", (long long)(us % 1000000));
+    char *reply = world_print("*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds), seconds,
+                              strlen(rest), rest);
     fake_server_on(fake, "TIME", FAKE_FOREVER, reply);
-    free(seconds), free(rest), free(reply);
 }
 
 /* The fake clock stands still while the examination runs. */
@@ -185,27 +159,25 @@ static void assert_offset_near(int64_t us) {
     assert_true(facts->clock_error_us * 2 <= facts->round_trip_us + 1);
 }
 
-static void a_clock_that_is_ahead_or_behind_is_measured(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_clock_that_is_ahead_or_behind_is_measured) {
     answer_time(500000000);
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_offset_near(500000000);
     answer_time(-500000000);
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_offset_near(-500000000);
 }
 
 /* ------------------------------------------------------------------------------ rights */
 
-static void what_a_user_lacks_is_named(void **state) {
-    (void)state;
-    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all -eval -zcard -subscribe");
-    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+TEST_WITH(fake_before_server, what_a_user_lacks_is_named) {
+    ask("ACL SETUSER some on >pw ~lk:* &lk:* +@all -eval -zcard -subscribe");
+    assert_ok(examine_with("some:pw@", (lk_client_options){0}));
     assert_string_equal(facts->user, "some");
     assert_missing("+eval +zcard +subscribe");
-    assert_status(examine_with("some:pw@", (lk_client_options){.prefix = "shop"}), LK_OK);
+    assert_ok(examine_with("some:pw@", (lk_client_options){.prefix = "shop"}));
     assert_missing("~shop:* +eval &shop:* +zcard +subscribe");
-    ask(eye, "ACL DELUSER some");
+    ask("ACL DELUSER some");
 }
 
 static bool lacks(const char *right) {
@@ -215,42 +187,37 @@ static bool lacks(const char *right) {
     return false;
 }
 
-static void keys_and_channels_that_cannot_be_tried_are_missing(void **state) {
-    (void)state;
-    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +ping +subscribe");
-    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+TEST_WITH(fake_before_server, keys_and_channels_that_cannot_be_tried_are_missing) {
+    ask("ACL SETUSER some on >pw ~lk:* &lk:* +ping +subscribe");
+    assert_ok(examine_with("some:pw@", (lk_client_options){0}));
     assert_true(lacks("+get") && lacks("~lk:*"));
     assert_false(lacks("&lk:*"));
-    ask(eye, "ACL SETUSER some -subscribe +get");
-    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+    ask("ACL SETUSER some -subscribe +get");
+    assert_ok(examine_with("some:pw@", (lk_client_options){0}));
     assert_true(lacks("+subscribe") && lacks("&lk:*"));
     assert_false(lacks("~lk:*"));
-    ask(eye, "ACL DELUSER some");
+    ask("ACL DELUSER some");
 }
 
-static void a_prefix_with_signs_of_a_pattern_stands_for_itself(void **state) {
-    (void)state;
-    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all");
-    assert_status(examine_with("some:pw@", (lk_client_options){.prefix = "a[b]*?^\\"}), LK_OK);
+TEST_WITH(fake_before_server, a_prefix_with_signs_of_a_pattern_stands_for_itself) {
+    ask("ACL SETUSER some on >pw ~lk:* &lk:* +@all");
+    assert_ok(examine_with("some:pw@", (lk_client_options){.prefix = "a[b]*?^\\"}));
     assert_missing("~a\\[b\\]\\*\\?\\^\\\\:* &a\\[b\\]\\*\\?\\^\\\\:*");
-    ask(eye, "ACL DELUSER some");
+    ask("ACL DELUSER some");
 }
 
-static void a_db_that_may_not_be_selected_is_a_right_that_is_missing(void **state) {
-    (void)state;
-    ask(eye, "ACL SETUSER some on >pw ~lk:* &lk:* +@all -select");
-    assert_status(examine_with("some:pw@", (lk_client_options){0}), LK_OK);
+TEST_WITH(fake_before_server, a_db_that_may_not_be_selected_is_a_right_that_is_missing) {
+    ask("ACL SETUSER some on >pw ~lk:* &lk:* +@all -select");
+    assert_ok(examine_with("some:pw@", (lk_client_options){0}));
     assert_missing("");
-    char *url = test_print("unix://some:pw@%s?db=1", fake_server_socket(fake));
+    char *url = world_print("unix://some:pw@%s?db=1", fake_server_socket(fake));
     lk_facts_free(facts);
-    assert_status(lk_examine(url, NULL, &facts), LK_OK);
+    assert_ok(lk_examine(url, NULL, &facts));
     assert_missing("+select");
-    free(url);
-    ask(eye, "ACL DELUSER some");
+    ask("ACL DELUSER some");
 }
 
-static void the_words_of_every_version_are_understood(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, the_words_of_every_version_are_understood) {
     static const struct {
         const char *command, *reply, *missing;
     } said[] = {
@@ -272,22 +239,21 @@ static void the_words_of_every_version_are_understood(void **state) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         fake_server_forget(fake);
         fake_server_on(fake, said[i].command, FAKE_FOREVER, said[i].reply);
-        assert_status(examine(), LK_OK);
+        assert_ok(examine());
         assert_missing(said[i].missing);
     }
 }
 
-static void commands_that_the_server_does_not_know_are_named(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, commands_that_the_server_does_not_know_are_named) {
     fake_server_on(fake, "EVAL", FAKE_FOREVER, "-ERR unknown command 'EVAL'\r\n");
-    assert_status(examine(), LK_OK);
+    assert_ok(examine());
     assert_missing("");
     assert_int_equal(facts->absent_count, 1);
     assert_string_equal(facts->absent[0], "EVAL");
 }
 
 static long long changes(void) {
-    redisReply *info = redisCommand(eye, "INFO persistence");
+    redisReply *info = redisCommand(probe, "INFO persistence");
     const char *field = strstr(info->str, "rdb_changes_since_last_save:");
     assert_non_null(field);
     long long number = strtoll(strchr(field, ':') + 1, NULL, 10);
@@ -295,18 +261,16 @@ static long long changes(void) {
     return number;
 }
 
-static void it_changes_nothing_in_the_server(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, it_changes_nothing_in_the_server) {
     long long before = changes();
-    assert_status(examine(), LK_OK);
-    assert_true(is_empty(eye));
+    assert_ok(examine());
+    assert_nothing_left();
     assert_int_equal(changes(), before);
 }
 
 /* ------------------------------------------------------------------------------ failures */
 
-static void a_server_that_lets_nobody_in_is_denied(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_lets_nobody_in_is_denied) {
     assert_status(examine_with("some:secretword@", (lk_client_options){0}), LK_DENIED);
     assert_null(strstr(lk_last_error(), "secretword"));
     fake_server_on(fake, "", FAKE_FOREVER, "-NOAUTH Authentication required.\r\n");
@@ -314,36 +278,32 @@ static void a_server_that_lets_nobody_in_is_denied(void **state) {
     assert_said("LATCHKEY_PASSWORD");
 }
 
-static void a_server_that_loads_is_unavailable(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_loads_is_unavailable) {
     fake_server_on(fake, "PING", FAKE_FOREVER, "-LOADING Redis is loading the dataset\r\n");
     assert_status(examine(), LK_UNAVAILABLE);
     assert_said("LOADING");
 }
 
-static void a_server_that_is_full_is_unavailable(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_is_full_is_unavailable) {
     fake_server_on(fake, "INFO server", 1, "-ERR max number of clients reached\r\n");
     fake_server_do(fake, "INFO replication", 1, FAKE_DROP);
     assert_status(examine(), LK_UNAVAILABLE);
     assert_said("maxclients");
 }
 
-static void a_server_that_falls_silent_is_unavailable_in_time(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_falls_silent_is_unavailable_in_time) {
     static const char *const patterns[] = {"INFO", "TIME", "EVALSHA"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         fake_server_forget(fake);
         fake_server_do(fake, patterns[i], FAKE_FOREVER, FAKE_SILENCE);
-        int64_t began_ms = clock_ms();
+        int64_t began_ms = now_ms();
         assert_status(examine_with("", (lk_client_options){.command_timeout_ms = HASTY_MS}),
                       LK_UNAVAILABLE);
-        assert_true(clock_ms() - began_ms >= HASTY_MS);
+        assert_true(now_ms() - began_ms >= HASTY_MS);
     }
 }
 
-static void a_server_that_hangs_up_is_unavailable(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, a_server_that_hangs_up_is_unavailable) {
     static const char *const patterns[] = {"INFO memory", "PING", "TIME", "SUBSCRIBE"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         fake_server_forget(fake);
@@ -352,8 +312,7 @@ static void a_server_that_hangs_up_is_unavailable(void **state) {
     }
 }
 
-static void arguments_are_checked(void **state) {
-    (void)state;
+TEST_WITH(fake_before_server, arguments_are_checked) {
     lk_client_options bad = {.prefix = "{"};
     assert_status(lk_examine("redis://h", NULL, NULL), LK_INVALID);
     assert_status(lk_examine("http://h", NULL, &facts), LK_INVALID);
@@ -363,31 +322,6 @@ static void arguments_are_checked(void **state) {
     lk_facts_free(NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_server_that_is_well_is_described),
-        TEST(settings_of_the_server_are_seen),
-        TEST(a_server_that_is_too_old_is_described_and_not_opened),
-        TEST(valkey_has_a_version_of_its_own),
-        TEST(a_replica_is_described_and_not_opened),
-        TEST(what_the_server_does_not_tell_is_unknown),
-        TEST(control_bytes_of_the_server_are_tamed),
-        TEST(a_clock_that_is_ahead_or_behind_is_measured),
-        TEST(what_a_user_lacks_is_named),
-        TEST(keys_and_channels_that_cannot_be_tried_are_missing),
-        TEST(a_prefix_with_signs_of_a_pattern_stands_for_itself),
-        TEST(a_db_that_may_not_be_selected_is_a_right_that_is_missing),
-        TEST(the_words_of_every_version_are_understood),
-        TEST(commands_that_the_server_does_not_know_are_named),
-        TEST(it_changes_nothing_in_the_server),
-        TEST(a_server_that_lets_nobody_in_is_denied),
-        TEST(a_server_that_loads_is_unavailable),
-        TEST(a_server_that_is_full_is_unavailable),
-        TEST(a_server_that_falls_silent_is_unavailable_in_time),
-        TEST(a_server_that_hangs_up_is_unavailable),
-        TEST(arguments_are_checked),
-    };
-    return cmocka_run_group_tests_name("examine", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

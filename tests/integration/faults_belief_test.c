@@ -1,59 +1,47 @@
 /*
- * What a client believes of its holds while answers and messages are late, repeated or in doubt:
- * never more than the server grants, and a late message changes nothing.
+ * Answers and messages are late, repeated or lost: a client never believes in a hold for longer
+ * than the server grants it, and a late message changes nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_proxied.h"
+#include "network.h"
 
 enum { CLIENT_ID = 32, MARGIN_MS = 2 };
 
-/* What is sure of a lease, when the request was sent so long ago (docs/GUARANTEES.md). */
+/* The part of a lease that the client may rely on (docs/GUARANTEES.md). */
 static int64_t sure_ms(int64_t lease_ms, int64_t ago_ms) {
     return lease_ms * 99 / 100 - MARGIN_MS - ago_ms;
 }
 
 /* ------------------------------------------------------------------------------ late answers */
 
-static void a_renewal_by_hand_counts_from_its_sending(void **state) {
-    (void)state;
+TEST_WITH(network, a_renewal_by_hand_counts_from_its_sending) {
     enum { LEASE_MS = 4000, LATE_MS = 1000 };
     lk_lock *late = NULL;
     lk_lock_options options = {.lease_ms = LEASE_MS, .manual_renew = true};
-    assert_status(lk_lock_new(client, "a", &options, &late), LK_OK);
-    assert_status(lk_wrlock(late), LK_OK);
+    late = new_lock_with(client, "a", &options);
+    assert_ok(lk_wrlock(late));
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, LATE_MS);
-    assert_status(lk_renew(late, 0), LK_OK);
+    assert_ok(lk_renew(late, 0));
     assert_true(lk_remaining_ms(late) <= sure_ms(LEASE_MS, LATE_MS));
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, 0);
-    assert_status(lk_wrunlock(late), LK_OK);
-    lk_lock_free(late);
+    assert_ok(lk_wrunlock(late));
 }
 
-/* At no instant, with every answer late: neither after the grant nor after a renewal. */
-static void a_renewal_in_the_background_counts_from_its_sending(void **state) {
-    (void)state;
+/* Every answer is late. At no instant does the client count more, after the grant or a renewal. */
+TEST_WITH(network, a_renewal_in_the_background_counts_from_its_sending) {
     enum { LEASE_MS = 1500, LATE_MS = 300, RENEWALS = 3, SAMPLE_MS = 1 };
-    lk_lock *late = new_lock(client, "a", LEASE_MS);
+    lk_lock *late = new_leased_lock(client, "a", LEASE_MS);
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, LATE_MS);
-    assert_status(lk_wrlock(late), LK_OK);
-    for (int64_t end_ms = clock_ms() + RENEWALS * LEASE_MS / 3 + LATE_MS; clock_ms() < end_ms;) {
+    assert_ok(lk_wrlock(late));
+    for (int64_t end_ms = now_ms() + RENEWALS * LEASE_MS / 3 + LATE_MS; now_ms() < end_ms;) {
         assert_true(lk_remaining_ms(late) <= sure_ms(LEASE_MS, LATE_MS));
-        nap_ms(SAMPLE_MS);
+        sleep_ms(SAMPLE_MS);
     }
     proxy_delay(net, PROXY_COMMANDS, PROXY_TO_CLIENT, 0);
-    lk_lock_free(late);
 }
 
-/* The server has given it to another before the answer is back. */
-static void a_hold_is_not_valid_while_its_release_is_on_the_way(void **state) {
-    (void)state;
-    assert_status(lk_wrlock(lock), LK_OK);
+/* The server has granted the lock to another client before the answer arrives. */
+TEST_WITH(network, a_hold_is_not_valid_while_its_release_is_on_the_way) {
+    assert_ok(lk_wrlock(lock));
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
     begin_call(&waiting, lk_wrunlock, lock);
     eventually(lk_trywrlock(holder) == LK_OK);
@@ -62,24 +50,24 @@ static void a_hold_is_not_valid_while_its_release_is_on_the_way(void **state) {
     assert_int_equal(lk_remaining_ms(lock), 0);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
 }
 
 /* ------------------------------------------------------------------------------ late messages */
 
-/* Hears what is published to `client`, so that it can be published once more. */
+/* Receives the messages for `client`, so that the test can publish them once more. */
 static redisContext *ear;
 static char *channel;
 
 static void listen_beside(const lk_lock *of_client) {
-    ear = look_into(server);
-    channel = test_print("lk:%.*s", CLIENT_ID, lk_owner(of_client));
+    ear = connect_to(server);
+    channel = world_print("lk:%.*s", CLIENT_ID, lk_owner(of_client));
     redisReply *reply = redisCommand(ear, "SUBSCRIBE %s", channel);
     assert_non_null(reply);
     freeReplyObject(reply);
 }
 
-/* The next message that begins with `kind`. To be freed. */
+/* The next message that begins with `kind`; the caller frees it. */
 static redisReply *hear(const char *kind) {
     for (;;) {
         redisReply *reply = NULL;
@@ -93,187 +81,159 @@ static redisReply *hear(const char *kind) {
 
 static void publish_again(const redisReply *message) {
     const redisReply *text = message->element[2];
-    redisReply *reply = redisCommand(eye, "PUBLISH %s %b", channel, text->str, (size_t)text->len);
+    redisReply *reply = redisCommand(probe, "PUBLISH %s %b", channel, text->str, (size_t)text->len);
     assert_non_null(reply);
     freeReplyObject(reply);
 }
 
-static void stop_listening(redisReply *message) {
-    freeReplyObject(message);
-    free(channel);
-    redisFree(ear);
-}
-
-/* All that was published to `client` until now has been acted on. */
+/* Returns when `client` has handled every message that was published until now. */
 static void hear_all(void) {
-    lk_lock *ours = new_lock(client, "b", 0), *theirs = new_lock(other, "b", 0);
+    lk_lock *ours = new_lock(client, "b"), *theirs = new_lock(other, "b");
     call ours_waiting;
-    assert_status(lk_wrlock(theirs), LK_OK);
-    begin_wait(&ours_waiting, ours, other, "b");
-    assert_status(lk_wrunlock(theirs), LK_OK);
+    assert_ok(lk_wrlock(theirs));
+    begin_wait(&ours_waiting, ours, LK_WRITE, other, "b", 1);
+    assert_ok(lk_wrunlock(theirs));
     assert_call(&ours_waiting, LK_OK);
-    lk_lock_free(ours);
-    lk_lock_free(theirs);
+    free_lock(ours);
+    free_lock(theirs);
 }
 
-/* It missed its turn, and waits anew when the message of that turn comes. */
-static void a_grant_that_ran_out_is_not_taken_for_the_next(void **state) {
-    (void)state;
-    lk_lock *next = new_lock(other, "a", 0);
+/* The waiter missed its turn, and waits again when the message of that turn arrives. */
+TEST_WITH(network, a_grant_that_ran_out_is_not_taken_for_the_next) {
+    lk_lock *next = new_lock(other, "a");
     call next_waiting;
     listen_beside(lock);
     wait_behind_holder();
     begin_call(&next_waiting, lk_wrlock, next);
     eventually(look_at(other, "a").waiters == 2);
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
     redisReply *message = hear("granted");
-    assert_call(&next_waiting, LK_OK); /* it was not claimed */
+    assert_call(&next_waiting, LK_OK); /* `lock` did not claim its grant */
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     eventually(look_at(other, "a").waiters == 1);
     publish_again(message);
     hear_all();
     assert_false(lk_valid(lock));
     assert_false(atomic_load(&waiting.over));
-    assert_status(lk_wrunlock(next), LK_OK);
+    assert_ok(lk_wrunlock(next));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    stop_listening(message);
-    lk_lock_free(next);
+    assert_ok(lk_wrunlock(lock));
+    freeReplyObject(message);
 }
 
 /*
- * The answer to its request is lost; it is granted, and runs out, before it asks again under the
- * same number. The message of that grant comes when it waits anew.
+ * The answer to the acquire is lost. The lock is granted, and the grant expires, before the client
+ * repeats its request. The message of that grant arrives when the client waits again.
  */
-static void a_grant_of_an_earlier_try_is_not_taken_for_the_next(void **state) {
-    (void)state;
-    lk_lock *next = new_lock(other, "a", 0);
+TEST_WITH(network, a_grant_of_an_earlier_try_is_not_taken_for_the_next) {
+    lk_lock *next = new_lock(other, "a");
     call next_waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
     size_t cuts = proxy_cuts(net);
     proxy_refuse(net, true);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
-    begin_wait(&waiting, lock, other, "a");
+    begin_wait(&waiting, lock, LK_WRITE, other, "a", 1);
     eventually(proxy_cuts(net) > cuts);
     begin_call(&next_waiting, lk_wrlock, next);
     eventually(look_at(other, "a").waiters == 2);
     proxy_pause(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
-    assert_status(lk_wrunlock(holder), LK_OK);
-    assert_call(&next_waiting, LK_OK); /* it was not claimed */
+    assert_ok(lk_wrunlock(holder));
+    assert_call(&next_waiting, LK_OK); /* `lock` did not claim its grant */
     proxy_refuse(net, false);
     eventually(look_at(other, "a").waiters == 1);
     proxy_resume(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT);
     hear_all();
     assert_false(lk_valid(lock));
     assert_false(atomic_load(&waiting.over));
-    assert_status(lk_wrunlock(next), LK_OK);
+    assert_ok(lk_wrunlock(next));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(next);
+    assert_ok(lk_wrunlock(lock));
 }
 
 /*
- * It asked long ago, and again; so only its new connection for messages tells that the grant is one
- * of just now. The server cannot be asked.
+ * The client sent its request long ago, and repeated it. Only the new connection for messages
+ * proves that the grant is recent: the client cannot ask the server.
  */
-static void a_grant_over_a_new_connection_is_believed_without_an_answer(void **state) {
-    (void)state;
-    enum { DEAF_MS = 1100 }; /* a hand-over is good for a second */
-    assert_status(lk_wrlock(holder), LK_OK);
+TEST_WITH(network, a_grant_over_a_new_connection_is_believed_without_an_answer) {
+    enum { DEAF_MS = 1100 }; /* a grant must be claimed within a second */
+    assert_ok(lk_wrlock(holder));
     size_t cuts = proxy_cuts(net);
     proxy_cut_after_request(net, PROXY_COMMANDS, 1);
-    begin_wait(&waiting, lock, other, "a");
+    begin_wait(&waiting, lock, LK_WRITE, other, "a", 1);
     eventually(proxy_cuts(net) > cuts && proxy_connections_now(net, PROXY_COMMANDS) == 1);
     proxy_refuse(net, true);
     proxy_cut_all(net, PROXY_SUBSCRIPTIONS);
-    nap_ms(DEAF_MS);
+    sleep_ms(DEAF_MS);
     proxy_refuse(net, false);
     eventually(proxy_connections_now(net, PROXY_SUBSCRIPTIONS) == 1);
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
-    lk_wrunlock(lock); /* it may be late for the server's second */
+    lk_wrunlock(lock); /* the grant may have expired in the server */
 }
 
 /*
- * A write that is lost runs out in the server, so that it leaves its mark: the message of its grant
- * is no reason to give it back in good order.
+ * A lost write must expire in the server, so that it leaves its mark. The late message of its grant
+ * must not make the client release it.
  */
-static void a_late_message_of_its_grant_does_not_give_back_a_lost_write(void **state) {
-    (void)state;
+TEST_WITH(network, a_late_message_of_its_grant_does_not_give_back_a_lost_write) {
     enum { LEASE_MS = 4000 }; /* the server has it for 42 ms more than the client */
     atomic_int losses = 0;
     lk_lock *lost = NULL;
     lk_lock_options options = {
         .lease_ms = LEASE_MS, .manual_renew = true, .on_lost = count_loss, .on_lost_arg = &losses};
-    assert_status(lk_lock_new(client, "a", &options, &lost), LK_OK);
+    lost = new_lock_with(client, "a", &options);
     listen_beside(lost);
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_wait(&waiting, lost, other, "a");
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
+    begin_wait(&waiting, lost, LK_WRITE, other, "a", 1);
+    assert_ok(lk_wrunlock(holder));
     redisReply *message = hear("granted");
     assert_call(&waiting, LK_OK);
     eventually(atomic_load(&losses) == 1);
     assert_status(lk_wrunlock(lost), LK_LOST);
     publish_again(message);
-    assert_status(lk_wrlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
     assert_true(lk_abandoned(holder));
-    assert_status(lk_wrunlock(holder), LK_OK);
-    stop_listening(message);
-    lk_lock_free(lost);
+    assert_ok(lk_wrunlock(holder));
+    freeReplyObject(message);
 }
 
-/* No renewal would tell of it in this test's time. */
-static void a_forced_loss_is_told_by_its_message(void **state) {
-    (void)state;
+/* The next renewal is far away: only the message can tell. */
+TEST_WITH(network, a_forced_loss_is_told_by_its_message) {
     enum { LEASE_MS = 3600000 };
     atomic_int losses = 0;
     lk_lock *forced = new_watched_lock(client, "a", LEASE_MS, &losses);
-    assert_status(lk_wrlock(forced), LK_OK);
-    assert_status(lk_force_release(other, "a", NULL), LK_OK);
+    assert_ok(lk_wrlock(forced));
+    assert_ok(lk_force_release(other, "a", NULL));
     eventually(atomic_load(&losses) == 1);
     assert_false(lk_valid(forced));
     assert_status(lk_wrunlock(forced), LK_LOST);
-    lk_lock_free(forced);
 }
 
 /* ------------------------------------------------------------------------------ claims */
 
-/* The connection is cut before the claim; a hold that is renewed by hand is claimed all the same. */
-static void a_hold_that_is_renewed_by_hand_is_claimed_after_a_cut(void **state) {
-    (void)state;
+/*
+ * The connection is cut before the claim. The client claims a hold with manual_renew all the same.
+ */
+TEST_WITH(network, a_hold_that_is_renewed_by_hand_is_claimed_after_a_cut) {
     enum { LEASE_MS = 30000, CLAIM_MS = 1000 };
     lk_lock *manual = NULL;
     lk_lock_options options = {.lease_ms = LEASE_MS, .manual_renew = true};
-    assert_status(lk_lock_new(client, "a", &options, &manual), LK_OK);
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_wait(&waiting, manual, other, "a");
+    manual = new_lock_with(client, "a", &options);
+    assert_ok(lk_wrlock(holder));
+    begin_wait(&waiting, manual, LK_WRITE, other, "a", 1);
     size_t cuts = proxy_cuts(net);
     proxy_cut_before_request(net, PROXY_COMMANDS, 1);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
     eventually(proxy_cuts(net) > cuts);
     eventually(!lk_valid(manual) || lk_remaining_ms(manual) > CLAIM_MS);
     assert_true(lk_valid(manual));
-    assert_status(lk_wrunlock(manual), LK_OK);
-    lk_lock_free(manual);
+    assert_ok(lk_wrunlock(manual));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_renewal_by_hand_counts_from_its_sending),
-        TEST(a_renewal_in_the_background_counts_from_its_sending),
-        TEST(a_hold_is_not_valid_while_its_release_is_on_the_way),
-        TEST(a_grant_that_ran_out_is_not_taken_for_the_next),
-        TEST(a_grant_of_an_earlier_try_is_not_taken_for_the_next),
-        TEST(a_grant_over_a_new_connection_is_believed_without_an_answer),
-        TEST(a_late_message_of_its_grant_does_not_give_back_a_lost_write),
-        TEST(a_forced_loss_is_told_by_its_message),
-        TEST(a_hold_that_is_renewed_by_hand_is_claimed_after_a_cut),
-    };
-    return cmocka_run_group_tests_name("faults: belief", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

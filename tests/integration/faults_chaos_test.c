@@ -1,18 +1,11 @@
 /*
- * Everything at once: threads take and give back locks in all ways, while their network is cut,
- * silent, refused and late at random, and their server stopped, full and restarted. Nobody is ever
- * beside a writer, fences rise, and when the faults are over nothing is left. An argument is the
- * seed; without one it is drawn, and told.
+ * Threads lock and unlock in all ways, while the network cuts, stalls and refuses connections at
+ * random, and the server is stopped, full and restarted. Nobody ever holds beside a writer, fences
+ * rise, and nothing is left when the faults are over. The argument of the program is the seed.
+ * Default: the time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harm.h"
-#include "torture_world.h"
+#include "judge.h"
 
 enum { CLIENTS = 3, NAMES = 2, FAULTS = 60 };
 
@@ -51,7 +44,7 @@ static void take_and_give_back(worker *self, lk_lock *lock) {
         return;
     show_guest(self->name, self->index, (guest){lock, mode});
     if (draw(&self->seed, 4) == 0)
-        nap_ms(1);
+        sleep_ms(1);
     show_guest(self->name, self->index, (guest){NULL, mode});
     if (mode == LK_WRITE && draw(&self->seed, 3) == 0) {
         status = lk_downgrade(lock);
@@ -85,20 +78,29 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ all of it */
 
-static void nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong(void **state) {
-    (void)state;
+static worker workers[GUESTS];
+static size_t working; /* so many of them */
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+}
+
+TEST(nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong) {
     unsigned seed = first_seed;
-    worker workers[GUESTS];
     lk_client *clients[CLIENTS];
     net = start_proxy();
+    run_before_closing(end_workers);
     for (size_t i = 0; i < CLIENTS; i++)
-        clients[i] = open_client(proxy_socket(net), HASTY_MS);
+        clients[i] = open_client_at(proxy_socket(net), HASTY_MS);
     for (size_t i = 0; i < GUESTS; i++) {
         workers[i] = (worker){.client = clients[i % CLIENTS],
                               .index = i,
                               .name = i % NAMES,
                               .seed = seed + (unsigned)i * 7919};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+        working++;
     }
     for (int i = 0; i < FAULTS; i++) {
         int before = atomic_load(&rounds);
@@ -106,28 +108,20 @@ static void nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong(vo
         eventually(atomic_load(&rounds) > before);
     }
     stop_harm(net);
-    atomic_store(&over, true);
-    for (size_t i = 0; i < GUESTS; i++)
-        pthread_join(workers[i].thread, NULL);
+    end_workers();
     assert_int_equal(atomic_load(&clashes), 0);
     assert_int_equal(atomic_load(&old_fences), 0);
     assert_int_equal(atomic_load(&oddities), 0);
-    lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
+    lk_client *calm = open_client_at(test_server_socket(server), PATIENT_MS);
     take_once_more(calm, "lock:0");
     take_once_more(calm, "lock:1");
-    lk_close(calm);
-    eventually(is_empty(eye));
+    eventually(is_empty());
     for (size_t i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
-    assert_true(is_empty(eye));
-    proxy_stop(net);
+        close_client(clients[i]);
+    assert_nothing_left();
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nobody_is_beside_a_writer_and_nothing_is_left_whatever_goes_wrong,
-                               empty_server),
-    };
     first_seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("faults: chaos", tests, begin_harmed_world, end_world);
+    return world_run(begin_harmed_world);
 }

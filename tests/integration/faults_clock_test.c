@@ -1,21 +1,9 @@
-/* A server whose clock is stepped: what waiters and holders make of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_proxied.h"
+/* Waiters and holders of a server whose clock is stepped. */
+#include "network.h"
 
 static int begin_clocked_world(void **state) {
     (void)state;
-    alarm(PROGRAM_SECONDS);
-    signal(SIGPIPE, SIG_IGN);
-    server = test_server_start_with_clock(test_server_any(), NULL);
-    assert_non_null(server);
-    eye = look_into(server);
-    return 0;
+    return begin_world_of(test_server_start_with_clock(test_server_any(), NULL));
 }
 
 static void step_ms(int64_t ms) {
@@ -23,63 +11,53 @@ static void step_ms(int64_t ms) {
 }
 
 /*
- * The clock jumps forward while `lock` waits; then it is granted, and the message comes late by a
- * little more than the jump. A client that dated the grant by the server's clock would take it for
- * one of just now, and believe in the hold for so much longer than the server.
+ * The clock jumps forward while `lock` waits. Then the lock is granted, and the message is late by
+ * a little more than the jump. A client that dated the grant by the server's clock would take it
+ * for a new one, and believe in the hold for too long.
  */
-static void a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_long(void **state) {
-    (void)state;
+TEST_WITH(network, a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_long) {
     enum { JUMP_MS = 500, LATE_MS = 700 };
-    lk_lock *next = new_lock(other, "a", 0);
+    lk_lock *next = new_lock(other, "a");
     call next_waiting;
     wait_behind_holder();
     begin_call(&next_waiting, lk_wrlock, next);
     eventually(look_at(other, "a").waiters == 2);
     step_ms(JUMP_MS);
     proxy_delay(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT, LATE_MS);
-    proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER); /* it cannot claim the hold */
-    assert_status(lk_wrunlock(holder), LK_OK);
+    proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER); /* `lock` cannot claim the hold */
+    assert_ok(lk_wrunlock(holder));
     eventually(atomic_load(&next_waiting.over));
     assert_false(lk_valid(lock) && lk_valid(next));
     assert_call(&next_waiting, LK_OK);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
     proxy_delay(net, PROXY_SUBSCRIPTIONS, PROXY_TO_CLIENT, 0);
-    assert_status(lk_wrunlock(next), LK_OK);
+    assert_ok(lk_wrunlock(next));
     if (end_call(&waiting) == LK_OK)
         lk_wrunlock(lock);
-    lk_lock_free(next);
 }
 
-/* Leases become longer by the step, and nobody is told of a loss. */
-static void a_step_back_costs_nobody_a_hold(void **state) {
-    (void)state;
+/* A step back makes leases longer, and no holder loses its lock. */
+TEST_WITH(network, a_step_back_costs_nobody_a_hold) {
     enum { LEASE_MS = 600 };
     atomic_int losses = 0;
     lk_lock *held = new_watched_lock(client, "b", LEASE_MS, &losses);
     wait_behind_holder();
-    assert_status(lk_wrlock(held), LK_OK);
+    assert_ok(lk_wrlock(held));
     uint64_t fence = lk_fence(held);
     step_ms(-3600000);
-    nap_ms(3 * LEASE_MS);
+    sleep_ms(3 * LEASE_MS);
     assert_true(lk_valid(held));
     assert_int_equal(atomic_load(&losses), 0);
-    assert_status(lk_wrunlock(held), LK_OK);
-    assert_status(lk_wrlock(held), LK_OK);
+    assert_ok(lk_wrunlock(held));
+    assert_ok(lk_wrlock(held));
     assert_true(lk_fence(held) > fence);
-    assert_status(lk_wrunlock(held), LK_OK);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(held));
+    assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
     step_ms(3600000);
-    lk_lock_free(held);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_grant_that_is_heard_late_after_a_jump_is_not_believed_too_long),
-        TEST(a_step_back_costs_nobody_a_hold),
-    };
-    return cmocka_run_group_tests_name("faults: clock", tests, begin_clocked_world, end_world);
+    return world_run(begin_clocked_world);
 }

@@ -1,41 +1,20 @@
-/* Holds that are lost: noticed in time, told once, and cleared by unlocking. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_world.h"
-
-#include <sys/wait.h>
+/* Lost holds: the client notices in time, on_lost is called once, and unlocking clears them. */
+#include "world.h"
 
 enum { LEASE_MS = 500 }; /* of holds that are to be lost */
 
-static proxy *net;                  /* between `cut` and the server */
-static lk_client *client, *cut_off; /* one that always reaches the server, and one that may not */
+static proxy *net;         /* between `cut_off` and the server */
+static lk_client *cut_off; /* the test cuts it off */
+static lk_client *client;  /* always reaches the server */
 static atomic_int losses;
 
-static int setup(void **state) {
-    empty_server(state);
+static void cut_off_client(void) {
     atomic_store(&losses, 0);
     net = start_proxy();
-    client = open_client(test_server_socket(server), PATIENT_MS);
-    cut_off = open_client(proxy_socket(net), PATIENT_MS);
-    teach_scripts(cut_off, eye);
-    teach_scripts(client, eye);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    kill(test_server_pid(server), SIGCONT);
-    proxy_refuse(net, false);
-    proxy_resume(net, PROXY_ALL, PROXY_BOTH);
-    lk_close(client);
-    lk_close(cut_off);
-    proxy_stop(net);
-    return 0;
+    client = open_client_at(test_server_socket(server), PATIENT_MS);
+    cut_off = open_client_at(proxy_socket(net), PATIENT_MS);
+    teach_scripts(cut_off);
+    teach_scripts(client);
 }
 
 static lk_lock *new_frail_lock(lk_client *of, const char *name) {
@@ -48,13 +27,11 @@ static void expect_lost_once(lk_lock *lock) {
     assert_int_equal(lk_remaining_ms(lock), 0);
 }
 
-/* ------------------------------------------------------------------------------ the lease is over
- */
+/* ------------------------------------------------------------------------------ expired */
 
-static void hold_on_a_stopped_server_is_lost_when_its_lease_is_over(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_on_a_stopped_server_is_lost_when_its_lease_is_over) {
     lk_lock *lock = new_frail_lock(client, "a");
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     uint64_t fence = lk_fence(lock);
     kill(test_server_pid(server), SIGSTOP);
     expect_lost_once(lock); /* while the server is still away */
@@ -68,35 +45,31 @@ static void hold_on_a_stopped_server_is_lost_when_its_lease_is_over(void **state
     assert_int_equal(lk_fence(lock), 0);
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
     kill(test_server_pid(server), SIGCONT);
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     assert_true(lk_fence(lock) > fence);
     assert_true(lk_valid(lock));
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(lock);
 }
 
-static void hold_on_a_server_that_cannot_be_reached_is_lost_when_its_lease_is_over(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_on_a_server_that_cannot_be_reached_is_lost_when_its_lease_is_over) {
     lk_lock *lock = new_frail_lock(cut_off, "a");
-    assert_status(lk_rdlock(lock), LK_OK);
+    assert_ok(lk_rdlock(lock));
     proxy_refuse(net, true);
     proxy_cut_all(net, PROXY_ALL);
     expect_lost_once(lock);
     assert_status(lk_rdunlock(lock), LK_LOST);
     proxy_refuse(net, false);
-    assert_status(lk_rdlock(lock), LK_OK);
-    assert_status(lk_rdunlock(lock), LK_OK);
+    assert_ok(lk_rdlock(lock));
+    assert_ok(lk_rdunlock(lock));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(lock);
 }
 
-static void nested_holds_that_are_lost_want_an_unlock_each(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, nested_holds_that_are_lost_want_an_unlock_each) {
     lk_lock *lock = new_frail_lock(cut_off, "a");
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_rdlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_rdlock(lock));
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
     expect_lost_once(lock);
     assert_status(lk_wrlock(lock), LK_LOST);
@@ -108,55 +81,50 @@ static void nested_holds_that_are_lost_want_an_unlock_each(void **state) {
     assert_status(lk_rdunlock(lock), LK_LOST);
     assert_status(lk_rdunlock(lock), LK_NOT_HELD);
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(lock);
 }
 
-static void each_loss_is_told_once(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, each_loss_is_told_once) {
     lk_lock *lock = new_frail_lock(cut_off, "a");
     for (int i = 1; i <= 3; i++) {
-        assert_status(lk_wrlock(lock), LK_OK);
+        assert_ok(lk_wrlock(lock));
         proxy_pause(net, PROXY_ALL, PROXY_BOTH);
         eventually(atomic_load(&losses) == i);
         proxy_resume(net, PROXY_ALL, PROXY_BOTH);
         assert_status(lk_wrunlock(lock), LK_LOST);
     }
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 3);
-    lk_lock_free(lock);
 }
 
-static void hold_that_is_renewed_by_hand_alone_is_lost_when_nobody_does(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_that_is_renewed_by_hand_alone_is_lost_when_nobody_does) {
     lk_lock *lock = NULL;
     lk_lock_options options = {
         .lease_ms = LEASE_MS, .manual_renew = true, .on_lost = count_loss, .on_lost_arg = &losses};
-    assert_status(lk_lock_new(client, "a", &options, &lock), LK_OK);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_renew(lock, 2 * LEASE_MS), LK_OK);
+    lock = new_lock_with(client, "a", &options);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_renew(lock, 2 * LEASE_MS));
     assert_true(lk_remaining_ms(lock) > LEASE_MS);
     expect_lost_once(lock);
     assert_status(lk_renew(lock, 0), LK_LOST);
     assert_status(lk_wrunlock(lock), LK_LOST);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
 }
 
 static lk_status renew_for_an_hour(lk_lock *lock) {
     return lk_renew(lock, 3600000);
 }
 
-/* The server does what it is asked, and is not heard: it has the hold for much longer than we. */
+/* The server renews, and its answer is lost: the server has the hold for much longer than we. */
 static void renew_unheard_and_lose(lk_mode mode, lk_status (*take)(lk_lock *),
                                    lk_status (*give)(lk_lock *)) {
     call renewing;
     lk_lock *lock = new_frail_lock(cut_off, "a");
-    assert_status(take(lock), LK_OK);
+    assert_ok(take(lock));
     proxy_pause(net, PROXY_ALL, PROXY_TO_CLIENT);
     begin_call(&renewing, renew_for_an_hour, lock);
     eventually(look_at(client, "a").left_ms > 10 * LEASE_MS);
@@ -164,248 +132,215 @@ static void renew_unheard_and_lose(lk_mode mode, lk_status (*take)(lk_lock *),
     proxy_resume(net, PROXY_ALL, PROXY_TO_CLIENT);
     assert_call(&renewing, LK_LOST);
     eventually(look_at(client, "a").holders == 0);
-    assert_int_equal(ask(eye, "HEXISTS lk:{a} mark"), mode == LK_WRITE);
+    assert_int_equal(ask("HEXISTS lk:{a} mark"), mode == LK_WRITE);
     assert_status(give(lock), LK_LOST);
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     assert_int_equal(lk_abandoned(lock), mode == LK_WRITE);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
+    assert_ok(lk_wrunlock(lock));
+    eventually(is_empty());
+    free_lock(lock);
 }
 
-static void lost_hold_that_the_server_has_renewed_is_dropped_there(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, lost_hold_that_the_server_has_renewed_is_dropped_there) {
     renew_unheard_and_lose(LK_READ, lk_rdlock, lk_rdunlock);
     atomic_store(&losses, 0);
     renew_unheard_and_lose(LK_WRITE, lk_wrlock, lk_wrunlock);
 }
 
-static void server_that_stops_for_less_than_the_lease_loses_nothing(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, server_that_stops_for_less_than_the_lease_loses_nothing) {
     enum { LONG_LEASE_MS = 5000, STOPPED_MS = 2000 };
     lk_lock *lock = new_watched_lock(client, "a", LONG_LEASE_MS, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_renew(lock, 0), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_renew(lock, 0));
     kill(test_server_pid(server), SIGSTOP);
     eventually(lk_remaining_ms(lock) < LONG_LEASE_MS - STOPPED_MS); /* a renewal is overdue */
     kill(test_server_pid(server), SIGCONT);
     eventually(lk_remaining_ms(lock) > LONG_LEASE_MS - STOPPED_MS);
     assert_true(lk_valid(lock));
     assert_int_equal(atomic_load(&losses), 0);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
+    assert_ok(lk_wrunlock(lock));
+    assert_nothing_left();
 }
 
-static void loss_is_not_told_of_a_handle_that_was_freed(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, loss_is_not_told_of_a_handle_that_was_freed) {
     lk_lock *lock = new_frail_lock(cut_off, "a"),
             *other = new_watched_lock(cut_off, "b", LEASE_MS, &losses);
     atomic_int others = 0;
     lk_lock *last = new_watched_lock(cut_off, "c", LEASE_MS, &others);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrlock(other), LK_OK);
-    assert_status(lk_wrlock(last), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrlock(other));
+    assert_ok(lk_wrlock(last));
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
-    lk_lock_free(lock);
-    lk_lock_free(other);
+    free_lock(lock);
+    free_lock(other);
     eventually(atomic_load(&others) == 1); /* its lease began last */
     assert_int_equal(atomic_load(&losses), 0);
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     assert_status(lk_wrunlock(last), LK_LOST);
-    lk_lock_free(last);
 }
 
 /* ------------------------------------------------------------------------------ taken away */
 
-static void hold_taken_by_force_is_lost(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_taken_by_force_is_lost) {
     lk_lock *lock = new_watched_lock(cut_off, "a", 0, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_force_release(client, "a", lk_owner(lock)), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_force_release(client, "a", lk_owner(lock)));
     expect_lost_once(lock);
     assert_status(lk_wrunlock(lock), LK_LOST);
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     assert_true(lk_abandoned(lock));
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(lock);
 }
 
-static void hold_taken_by_force_is_lost_also_for_a_client_that_never_waited(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_taken_by_force_is_lost_also_for_a_client_that_never_waited) {
     enum { LONG_LEASE_MS = 3000 }; /* it has no subscription, and learns it by renewing */
-    lk_client *quiet = open_client(test_server_socket(server), PATIENT_MS);
+    lk_client *quiet = open_client_at(test_server_socket(server), PATIENT_MS);
     lk_lock *lock = new_watched_lock(quiet, "a", LONG_LEASE_MS, &losses);
-    assert_status(lk_rdlock(lock), LK_OK);
-    assert_status(lk_force_release(client, "a", NULL), LK_OK);
+    assert_ok(lk_rdlock(lock));
+    assert_ok(lk_force_release(client, "a", NULL));
     expect_lost_once(lock);
     assert_status(lk_rdunlock(lock), LK_LOST);
-    lk_lock_free(lock);
-    lk_close(quiet);
 }
 
-static void force_that_nobody_heard_is_known_when_the_subscription_is_back(void **state) {
-    (void)state;
-    enum { HOUR_MS = 3600000 }; /* by itself it would be renewed in twenty minutes */
+TEST_WITH(cut_off_client, force_that_nobody_heard_is_known_when_the_subscription_is_back) {
+    enum { HOUR_MS = 3600000 }; /* the next renewal is twenty minutes away */
     lk_lock *lock = new_watched_lock(cut_off, "a", HOUR_MS, &losses);
-    assert_status(lk_rdlock(lock), LK_OK);
+    assert_ok(lk_rdlock(lock));
     proxy_refuse(net, true);
     proxy_cut_all(net, PROXY_SUBSCRIPTIONS);
     assert_true(proxy_wait_connections(net, PROXY_SUBSCRIPTIONS, 0, LONG_MS));
-    assert_status(lk_force_release(client, "a", NULL), LK_OK);
+    assert_ok(lk_force_release(client, "a", NULL));
     proxy_refuse(net, false);
     expect_lost_once(lock);
     assert_status(lk_rdunlock(lock), LK_LOST);
-    lk_lock_free(lock);
 }
 
-static void hold_whose_key_somebody_deleted_is_lost_with_the_next_renewal(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, hold_whose_key_somebody_deleted_is_lost_with_the_next_renewal) {
     enum { LONG_LEASE_MS = 3000 };
     lk_lock *lock = new_watched_lock(client, "a", LONG_LEASE_MS, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_int_equal(ask(eye, "DEL lk:{a}"), 1);
-    ask(eye, "DEL lk:{a}:d");
+    assert_ok(lk_wrlock(lock));
+    assert_int_equal(ask("DEL lk:{a}"), 1);
+    ask("DEL lk:{a}:d");
     expect_lost_once(lock);
     assert_status(lk_wrunlock(lock), LK_LOST);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(lock);
 }
 
-static void every_call_notices_that_the_key_is_gone(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, every_call_notices_that_the_key_is_gone) {
     static lk_status (*const calls[])(lk_lock *) = {lk_wrlock, lk_wrunlock, lk_downgrade};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         lk_lock *lock = new_watched_lock(client, "a", 0, &losses);
         atomic_store(&losses, 0);
-        assert_status(lk_wrlock(lock), LK_OK);
-        ask(eye, "FLUSHALL");
+        assert_ok(lk_wrlock(lock));
+        ask("FLUSHALL");
         assert_status(calls[i](lock), LK_LOST);
         eventually(atomic_load(&losses) == 1);
         lk_status left = lk_wrunlock(lock);
         assert_int_equal(left, calls[i] == lk_wrunlock ? LK_NOT_HELD : LK_LOST);
-        assert_status(lk_wrlock(lock), LK_OK);
-        assert_status(lk_wrunlock(lock), LK_OK);
-        lk_lock_free(lock);
+        assert_ok(lk_wrlock(lock));
+        assert_ok(lk_wrunlock(lock));
+        free_lock(lock);
     }
 }
 
 /* ------------------------------------------------------------------------------ upgrades */
 
-static void upgrade_whose_reads_are_forced_away_is_lost(void **state) {
-    (void)state;
-    lk_lock *lock = new_watched_lock(cut_off, "a", 0, &losses), *reader = new_lock(client, "a", 0);
+TEST_WITH(cut_off_client, upgrade_whose_reads_are_forced_away_is_lost) {
+    lk_lock *lock = new_watched_lock(cut_off, "a", 0, &losses), *reader = new_lock(client, "a");
     call upgrading;
-    assert_status(lk_rdlock(reader), LK_OK);
-    assert_status(lk_rdlock(lock), LK_OK);
-    begin_wait(&upgrading, lock, client, "a");
-    assert_status(lk_force_release(client, "a", lk_owner(lock)), LK_OK);
+    assert_ok(lk_rdlock(reader));
+    assert_ok(lk_rdlock(lock));
+    begin_wait(&upgrading, lock, LK_WRITE, client, "a", 1);
+    assert_ok(lk_force_release(client, "a", lk_owner(lock)));
     assert_call(&upgrading, LK_LOST);
     expect_lost_once(lock);
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
     assert_status(lk_rdunlock(lock), LK_LOST);
     assert_int_equal(look_at(client, "a").waiters, 0);
-    assert_status(lk_rdunlock(reader), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(reader);
+    assert_ok(lk_rdunlock(reader));
+    eventually(is_empty());
 }
 
-static void upgrade_whose_reads_run_out_is_lost_and_leaves_nothing(void **state) {
-    (void)state;
-    lk_lock *lock = new_frail_lock(cut_off, "a"), *reader = new_lock(client, "a", 0);
+TEST_WITH(cut_off_client, upgrade_whose_reads_run_out_is_lost_and_leaves_nothing) {
+    lk_lock *lock = new_frail_lock(cut_off, "a"), *reader = new_lock(client, "a");
     call upgrading;
-    assert_status(lk_rdlock(reader), LK_OK);
-    assert_status(lk_rdlock(lock), LK_OK);
-    begin_wait(&upgrading, lock, client, "a");
+    assert_ok(lk_rdlock(reader));
+    assert_ok(lk_rdlock(lock));
+    begin_wait(&upgrading, lock, LK_WRITE, client, "a", 1);
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
     assert_call(&upgrading, LK_LOST);
     expect_lost_once(lock);
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     assert_status(lk_rdunlock(lock), LK_LOST);
-    assert_status(lk_rdunlock(reader), LK_OK);
-    eventually(is_empty(eye));
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(reader);
+    assert_ok(lk_rdunlock(reader));
+    eventually(is_empty());
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
 }
 
 /* ------------------------------------------------------------------------------ who is next */
 
-static void holder_that_was_cut_off_is_not_valid_when_the_next_one_is_granted(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, holder_that_was_cut_off_is_not_valid_when_the_next_one_is_granted) {
     enum { SHORT_LEASE_MS = 300, TIMES = 20 };
-    lk_lock *first = new_lock(cut_off, "a", SHORT_LEASE_MS);
-    lk_lock *second = new_lock(client, "a", 0);
+    lk_lock *first = new_leased_lock(cut_off, "a", SHORT_LEASE_MS);
+    lk_lock *second = new_lock(client, "a");
     for (int i = 0; i < TIMES; i++) {
-        assert_status(lk_wrlock(first), LK_OK);
+        assert_ok(lk_wrlock(first));
         uint64_t fence = lk_fence(first);
         proxy_pause(net, PROXY_ALL, PROXY_BOTH);
-        assert_status(lk_wrlock(second), LK_OK);
+        assert_ok(lk_wrlock(second));
         assert_false(lk_valid(first));
         assert_true(lk_valid(second));
         assert_true(lk_fence(second) > fence);
         proxy_resume(net, PROXY_ALL, PROXY_BOTH);
         assert_status(lk_wrunlock(first), LK_LOST);
-        assert_status(lk_wrunlock(second), LK_OK);
+        assert_ok(lk_wrunlock(second));
     }
-    lk_lock_free(first);
-    lk_lock_free(second);
 }
 
-static void next_holder_is_told_that_a_writer_was_lost_until_one_ends_well(void **state) {
-    (void)state;
-    lk_lock *first = new_frail_lock(cut_off, "a"), *second = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(first), LK_OK);
+TEST_WITH(cut_off_client, next_holder_is_told_that_a_writer_was_lost_until_one_ends_well) {
+    lk_lock *first = new_frail_lock(cut_off, "a"), *second = new_lock(client, "a");
+    assert_ok(lk_wrlock(first));
     assert_false(lk_abandoned(first));
     proxy_pause(net, PROXY_ALL, PROXY_BOTH);
-    assert_status(lk_rdlock(second), LK_OK);
+    assert_ok(lk_rdlock(second));
     assert_true(lk_abandoned(second));
-    assert_status(lk_rdunlock(second), LK_OK);
-    assert_status(lk_wrlock(second), LK_OK);
+    assert_ok(lk_rdunlock(second));
+    assert_ok(lk_wrlock(second));
     assert_true(lk_abandoned(second));
-    assert_status(lk_wrunlock(second), LK_OK);
+    assert_ok(lk_wrunlock(second));
     assert_false(lk_abandoned(second));
-    assert_status(lk_wrlock(second), LK_OK);
+    assert_ok(lk_wrlock(second));
     assert_false(lk_abandoned(second));
-    assert_status(lk_wrunlock(second), LK_OK);
+    assert_ok(lk_wrunlock(second));
     proxy_resume(net, PROXY_ALL, PROXY_BOTH);
     assert_status(lk_wrunlock(first), LK_LOST);
-    eventually(is_empty(eye)); /* what drops it is there for a moment */
-    lk_lock_free(first);
-    lk_lock_free(second);
+    eventually(is_empty()); /* dropping takes the lock for a moment */
 }
 
-static void renewal_does_not_outlive_the_unlock(void **state) {
-    (void)state;
+TEST_WITH(cut_off_client, renewal_does_not_outlive_the_unlock) {
     enum { SHORT_LEASE_MS = 600, RENEWALS = 5 };
     fake_server *fake = start_fake();
-    lk_client *seen = open_client(fake_server_socket(fake), PATIENT_MS);
-    lk_lock *lock = new_lock(seen, "a", SHORT_LEASE_MS),
-            *kept = new_lock(seen, "b", SHORT_LEASE_MS);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_client *seen = open_client_at(fake_server_socket(fake), PATIENT_MS);
+    lk_lock *lock = new_leased_lock(seen, "a", SHORT_LEASE_MS),
+            *kept = new_leased_lock(seen, "b", SHORT_LEASE_MS);
+    assert_ok(lk_wrlock(lock));
     assert_true(fake_server_wait_for(fake, "EVALSHA * 4 lk:{a}", 3, LONG_MS));
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
     size_t of_a = fake_server_count(fake, "EVALSHA * 4 lk:{a}");
     size_t of_both = fake_server_count(fake, "EVALSHA * 8");
-    assert_status(lk_wrlock(kept), LK_OK);
+    assert_ok(lk_wrlock(kept));
     size_t of_b = fake_server_count(fake, "EVALSHA * 4 lk:{b}");
     assert_true(fake_server_wait_for(fake, "EVALSHA * 4 lk:{b}", of_b + RENEWALS, LONG_MS));
     assert_int_equal(fake_server_count(fake, "EVALSHA * 4 lk:{a}"), of_a);
     assert_int_equal(fake_server_count(fake, "EVALSHA * 8"), of_both);
-    assert_status(lk_wrunlock(kept), LK_OK);
-    lk_lock_free(lock);
-    lk_lock_free(kept);
-    lk_close(seen);
-    fake_server_stop(fake);
+    assert_ok(lk_wrunlock(kept));
 }
 
-/* ------------------------------------------------------------------------------ a stopped process
- */
+/* ------------------------------------------------------------------------------ stopped */
 
 typedef struct {
     uint64_t fence; /* 0: it was not granted */
@@ -413,7 +348,7 @@ typedef struct {
     lk_status unlocked;
 } witness;
 
-/* Takes the lock, stops itself, and looks at it first thing when it goes on. */
+/* Takes the lock, stops itself, and looks at the lock first when it continues. */
 static witness hold_and_stop(const char *url) {
     witness saw = {0};
     lk_client *own = NULL;
@@ -436,7 +371,7 @@ static int report_what_was_seen(const char *url, int report) {
     return write(report, &saw, sizeof saw) == sizeof saw ? 0 : 1;
 }
 
-/* The child is made before any client of this program has a thread. */
+/* The child is forked before any client of this program has a thread. */
 static pid_t child;
 static int child_asks, child_reports;
 
@@ -453,8 +388,7 @@ static int begin_world_with_child(void **state) {
         close(reports[0]);
         if (read(orders[0], &go, 1) != 1)
             _exit(0);
-        char *url = test_print("unix://%s", test_server_socket(server));
-        _exit(report_what_was_seen(url, reports[1]));
+        _exit(report_what_was_seen(server_url, reports[1]));
     }
     close(orders[0]);
     close(reports[1]);
@@ -463,15 +397,14 @@ static int begin_world_with_child(void **state) {
     return 0;
 }
 
-static void process_that_was_stopped_for_longer_than_its_lease_knows_it_at_once(void **state) {
-    (void)state;
-    lk_lock *next = new_lock(client, "a", 0);
+TEST_WITH(cut_off_client, process_that_was_stopped_for_longer_than_its_lease_knows_it_at_once) {
+    lk_lock *next = new_lock(client, "a");
     witness saw;
     int status;
     assert_int_equal(write(child_asks, "!", 1), 1);
     assert_int_equal(waitpid(child, &status, WUNTRACED), child);
     assert_true(WIFSTOPPED(status));
-    assert_status(lk_wrlock(next), LK_OK);
+    assert_ok(lk_wrlock(next));
     assert_true(lk_abandoned(next));
     kill(child, SIGCONT);
     assert_int_equal(read(child_reports, &saw, sizeof saw), sizeof saw);
@@ -484,33 +417,9 @@ static void process_that_was_stopped_for_longer_than_its_lease_knows_it_at_once(
     assert_int_equal(look_at(client, "a").writes, 1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    assert_status(lk_wrunlock(next), LK_OK);
-    lk_lock_free(next);
+    assert_ok(lk_wrunlock(next));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(hold_on_a_stopped_server_is_lost_when_its_lease_is_over),
-        TEST(hold_on_a_server_that_cannot_be_reached_is_lost_when_its_lease_is_over),
-        TEST(nested_holds_that_are_lost_want_an_unlock_each),
-        TEST(each_loss_is_told_once),
-        TEST(hold_that_is_renewed_by_hand_alone_is_lost_when_nobody_does),
-        TEST(lost_hold_that_the_server_has_renewed_is_dropped_there),
-        TEST(server_that_stops_for_less_than_the_lease_loses_nothing),
-        TEST(loss_is_not_told_of_a_handle_that_was_freed),
-        TEST(hold_taken_by_force_is_lost),
-        TEST(hold_taken_by_force_is_lost_also_for_a_client_that_never_waited),
-        TEST(force_that_nobody_heard_is_known_when_the_subscription_is_back),
-        TEST(hold_whose_key_somebody_deleted_is_lost_with_the_next_renewal),
-        TEST(every_call_notices_that_the_key_is_gone),
-        TEST(upgrade_whose_reads_are_forced_away_is_lost),
-        TEST(upgrade_whose_reads_run_out_is_lost_and_leaves_nothing),
-        TEST(holder_that_was_cut_off_is_not_valid_when_the_next_one_is_granted),
-        TEST(next_holder_is_told_that_a_writer_was_lost_until_one_ends_well),
-        TEST(renewal_does_not_outlive_the_unlock),
-        TEST(process_that_was_stopped_for_longer_than_its_lease_knows_it_at_once),
-    };
-    return cmocka_run_group_tests_name("faults: losses", tests, begin_world_with_child, end_world);
+    return world_run(begin_world_with_child);
 }

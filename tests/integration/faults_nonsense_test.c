@@ -1,14 +1,7 @@
-/* Answers that make no sense, answers in pieces, and connections that speak another language. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Answers that make no sense, answers in pieces, and connections that do not speak RESP. */
+#include "network.h"
 
-#include <cmocka.h>
-
-#include "faults_faked.h"
-
-/* Readable, but no answer of a lock. */
+/* Valid RESP, but not an answer of a lock. */
 static const char *const nonsense[] = {
     ":42\r\n",
     "$-1\r\n",
@@ -40,16 +33,16 @@ static void expect_nonsense(lk_status status, const char *what, size_t i) {
     assert_true(*lk_last_error());
 }
 
-/* The client works afterwards, also this handle; and leaves nothing. */
+/* The client and this lock work afterwards, and leave nothing. */
 static void expect_sanity(void) {
     fake_server_forget(fake);
     while (lk_wrunlock(lock) != LK_NOT_HELD) {}
     while (lk_rdunlock(lock) != LK_NOT_HELD) {}
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     assert_true(lk_valid(lock));
     assert_int_equal(look_at(client, "a").writes, 1);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    eventually(is_empty(eye));
+    assert_ok(lk_wrunlock(lock));
+    eventually(is_empty());
 }
 
 static lk_status acquire_free(void) {
@@ -68,7 +61,7 @@ static lk_status downgrade(void) {
     return lk_downgrade(lock);
 }
 
-static lk_status inspect(void) {
+static lk_status call_inspect(void) {
     lk_info *info = NULL;
     lk_status status = lk_inspect(client, "a", &info);
     lk_info_free(info);
@@ -92,82 +85,71 @@ typedef lk_status operation(void);
 
 static void meets_nonsense(operation *run, const char *what, bool held, const char *pattern) {
     open_here(HASTY_MS);
-    teach_scripts(client, eye);
+    teach_scripts(client);
     for (size_t i = 0; i < NONSENSE; i++) {
         if (held)
-            assert_status(lk_wrlock(lock), LK_OK);
+            assert_ok(lk_wrlock(lock));
         fake_server_on(fake, pattern, FAKE_FOREVER, nonsense[i]);
         expect_nonsense(run(), what, i);
         expect_sanity();
     }
 }
 
-static void nonsense_for_an_acquire_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_an_acquire_is_told) {
     meets_nonsense(acquire_free, "acquire", false, "EVALSHA");
 }
 
-static void nonsense_for_a_release_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_a_release_is_told) {
     meets_nonsense(release, "release", true, "EVALSHA");
 }
 
-static void nonsense_for_a_renewal_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_a_renewal_is_told) {
     meets_nonsense(renew, "renew", true, "EVALSHA");
 }
 
-static void nonsense_for_a_downgrade_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_a_downgrade_is_told) {
     meets_nonsense(downgrade, "downgrade", true, "EVALSHA");
 }
 
-static void nonsense_for_inspect_is_told(void **state) {
-    (void)state;
-    meets_nonsense(inspect, "inspect", false, "EVALSHA");
+TEST_WITH(fake_network, nonsense_for_inspect_is_told) {
+    meets_nonsense(call_inspect, "inspect", false, "EVALSHA");
 }
 
-static void nonsense_for_force_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_force_is_told) {
     meets_nonsense(force, "force", false, "EVALSHA");
 }
 
-static void nonsense_for_list_is_told(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_list_is_told) {
     meets_nonsense(list, "list", false, "SCAN");
 }
 
-static void nonsense_for_a_cancel_ends_the_wait(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_a_cancel_ends_the_wait) {
     open_here(HASTY_MS);
-    lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
-    lk_lock *holder = new_lock(other, "a", 0);
-    teach_scripts(client, eye);
+    other = open_client_at(test_server_socket(server), PATIENT_MS);
+    holder = new_lock(other, "a");
+    teach_scripts(client);
     for (size_t i = 0; i < NONSENSE; i++) {
-        lk_lock *waiter = new_lock(client, "a", 0);
-        assert_status(lk_wrlock(holder), LK_OK);
-        begin_wait(&waiting, waiter, other, "a");
+        lk_lock *waiter = new_lock(client, "a");
+        assert_ok(lk_wrlock(holder));
+        begin_wait(&waiting, waiter, LK_WRITE, other, "a", 1);
         fake_server_on(fake, "EVALSHA", 1, nonsense[i]);
-        assert_status(lk_cancel(waiter), LK_OK);
+        assert_ok(lk_cancel(waiter));
         lk_status status = end_call(&waiting);
         assert_true(status == LK_INTERNAL || status == LK_UNAVAILABLE || status == LK_CANCELED);
         fake_server_forget(fake);
-        assert_status(lk_wrunlock(holder), LK_OK);
-        eventually(is_empty(eye)); /* what the server gave it meanwhile goes back (SPEC 10.11) */
-        lk_lock_free(waiter);
+        assert_ok(lk_wrunlock(holder));
+        eventually(is_empty()); /* also releases a grant that came meanwhile (SPEC 10.11) */
+        free_lock(waiter);
     }
-    lk_lock_free(holder);
-    lk_close(other);
 }
 
-static void nonsense_for_automatic_renewals_is_survived_until_the_lease_is_over(void **state) {
-    (void)state;
+TEST_WITH(fake_network, nonsense_for_automatic_renewals_is_survived_until_the_lease_is_over) {
     enum { LEASE_MS = 3000 };
     atomic_int losses = 0;
     open_here(PATIENT_MS);
     lk_lock *watched = new_watched_lock(client, "a", LEASE_MS, &losses);
-    teach_scripts(client, eye);
-    assert_status(lk_wrlock(watched), LK_OK);
+    teach_scripts(client);
+    assert_ok(lk_wrlock(watched));
     size_t count = fake_server_count(fake, "EVALSHA");
     fake_server_on(fake, "EVALSHA", 1, nonsense[0]);
     fake_server_on(fake, "EVALSHA", 1, nonsense[NONSENSE - 1]);
@@ -178,9 +160,8 @@ static void nonsense_for_automatic_renewals_is_survived_until_the_lease_is_over(
     assert_false(lk_valid(watched));
     assert_status(lk_wrunlock(watched), LK_LOST);
     fake_server_forget(fake);
-    assert_status(lk_wrlock(watched), LK_OK);
-    assert_status(lk_wrunlock(watched), LK_OK);
-    lk_lock_free(watched);
+    assert_ok(lk_wrlock(watched));
+    assert_ok(lk_wrunlock(watched));
 }
 
 /* ------------------------------------------------------------------------------ no protocol */
@@ -194,46 +175,42 @@ static const char *const garbage[] = {
 };
 enum { GARBAGE = sizeof garbage / sizeof *garbage };
 
-static void bytes_that_are_no_answer_once_are_asked_again(void **state) {
-    (void)state;
+TEST_WITH(fake_network, bytes_that_are_no_answer_once_are_asked_again) {
     open_here(PATIENT_MS);
-    teach_scripts(client, eye);
+    teach_scripts(client);
     for (size_t i = 0; i < GARBAGE; i++) {
         fake_server_on(fake, "EVALSHA", 1, garbage[i]);
-        assert_status(lk_wrlock(lock), LK_OK);
+        assert_ok(lk_wrlock(lock));
         fake_server_on(fake, "EVALSHA", 1, garbage[i]);
         assert_int_equal(look_at(client, "a").writes, 1);
         fake_server_on(fake, "EVALSHA", 1, garbage[i]);
-        assert_status(lk_downgrade(lock), LK_OK);
+        assert_ok(lk_downgrade(lock));
         fake_server_on(fake, "EVALSHA", 1, garbage[i]);
-        assert_status(lk_rdunlock(lock), LK_OK);
-        assert_true(is_empty(eye));
+        assert_ok(lk_rdunlock(lock));
+        assert_nothing_left();
     }
 }
 
-static void bytes_that_are_no_answer_for_ever_are_given_up(void **state) {
-    (void)state;
+TEST_WITH(fake_network, bytes_that_are_no_answer_for_ever_are_given_up) {
     open_here(HASTY_MS);
-    teach_scripts(client, eye);
+    teach_scripts(client);
     for (size_t i = 0; i < GARBAGE; i++) {
         fake_server_on(fake, "EVALSHA", FAKE_FOREVER, garbage[i]);
         expect_nonsense(lk_wrlock(lock), "acquire", i);
-        expect_nonsense(inspect(), "inspect", i);
+        expect_nonsense(call_inspect(), "inspect", i);
         fake_server_forget(fake);
         eventually(lk_trywrlock(lock) == LK_OK);
-        assert_status(lk_wrunlock(lock), LK_OK);
-        eventually(is_empty(eye));
+        assert_ok(lk_wrunlock(lock));
+        eventually(is_empty());
     }
 }
 
-static void half_an_answer_is_no_answer(void **state) {
-    (void)state;
+TEST_WITH(fake_network, half_an_answer_is_no_answer) {
     open_here(PATIENT_MS);
     lk_lock *manual = NULL;
     /* No renewal by the keeper after a reconnection: the half answer is for the call. */
-    assert_status(lk_lock_new(client, "a", &(lk_lock_options){.manual_renew = true}, &manual),
-                  LK_OK);
-    teach_scripts(client, eye);
+    manual = new_lock_with(client, "a", &(lk_lock_options){.manual_renew = true});
+    teach_scripts(client);
     static struct {
         lk_status (*run)(lk_lock *);
         const char *half;
@@ -252,38 +229,34 @@ static void half_an_answer_is_no_answer(void **state) {
         fake_server_drop_all(fake);
         assert_call(&running, LK_OK);
     }
-    assert_true(is_empty(eye));
-    lk_lock_free(manual);
+    assert_nothing_left();
 }
 
-static void answers_in_single_bytes_are_read(void **state) {
-    (void)state;
+TEST_WITH(fake_network, answers_in_single_bytes_are_read) {
     fake_server_do(fake, "", FAKE_FOREVER, FAKE_PIECES);
     open_here(PATIENT_MS);
-    lk_lock *waiter = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_renew(lock, 0), LK_OK);
+    lk_lock *waiter = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_renew(lock, 0));
     assert_int_equal(look_at(client, "a").writes, 1);
-    begin_wait(&waiting, waiter, client, "a");
-    assert_status(lk_downgrade(lock), LK_OK);
-    assert_status(lk_rdunlock(lock), LK_OK);
+    begin_wait(&waiting, waiter, LK_WRITE, client, "a", 1);
+    assert_ok(lk_downgrade(lock));
+    assert_ok(lk_rdunlock(lock));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_force_release(client, "a", NULL), LK_OK);
+    assert_ok(lk_force_release(client, "a", NULL));
     eventually(!lk_valid(waiter));
     assert_status(lk_wrunlock(waiter), LK_LOST);
-    lk_lock_free(waiter);
 }
 
-static void messages_that_make_no_sense_are_passed_over(void **state) {
-    (void)state;
+TEST_WITH(fake_network, messages_that_make_no_sense_are_passed_over) {
     static const char stranger[] = "granted 00000000000000000000000000000000-000000000001"
                                    " 1 1 1 1 1";
     static const char *const messages[] = {"", "granted", "granted \n\n watch", "lost x 1 2 3 4 5",
                                            stranger};
     open_here(PATIENT_MS);
-    lk_lock *waiter = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
-    begin_wait(&waiting, waiter, client, "a");
+    lk_lock *waiter = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
+    begin_wait(&waiting, waiter, LK_WRITE, client, "a", 1);
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         assert_int_equal(fake_server_publish(fake, "lk:x", messages[i]), 1);
     assert_int_equal(fake_server_send(fake, "*3\r\n$7\r\nmessage\r\n$1\r\nx\r\n:1\r\n"), 1);
@@ -291,30 +264,11 @@ static void messages_that_make_no_sense_are_passed_over(void **state) {
     eventually(fake_server_send(fake, "+what\r\n") == 1); /* the last one ended the connection */
     assert_false(atomic_load(&waiting.over));
     assert_true(lk_valid(lock));
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(waiter), LK_OK);
-    lk_lock_free(waiter);
+    assert_ok(lk_wrunlock(waiter));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(nonsense_for_an_acquire_is_told),
-        TEST(nonsense_for_a_release_is_told),
-        TEST(nonsense_for_a_renewal_is_told),
-        TEST(nonsense_for_a_downgrade_is_told),
-        TEST(nonsense_for_inspect_is_told),
-        TEST(nonsense_for_force_is_told),
-        TEST(nonsense_for_list_is_told),
-        TEST(nonsense_for_a_cancel_ends_the_wait),
-        TEST(nonsense_for_automatic_renewals_is_survived_until_the_lease_is_over),
-        TEST(bytes_that_are_no_answer_once_are_asked_again),
-        TEST(bytes_that_are_no_answer_for_ever_are_given_up),
-        TEST(half_an_answer_is_no_answer),
-        TEST(answers_in_single_bytes_are_read),
-        TEST(messages_that_make_no_sense_are_passed_over),
-    };
-    return cmocka_run_group_tests_name("faults: nonsense", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

@@ -1,30 +1,15 @@
-/* A server that is away: for a moment, for long, for ever with what it knew, or with late bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_world.h"
+/* Outages: short, long, or without an end; and requests that arrive late. */
+#include "world.h"
 
 static proxy *net; /* before the server */
 
-static int setup(void **state) {
-    empty_server(state);
+static void proxy_before_server(void) {
     net = start_proxy();
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    proxy_stop(net);
-    return 0;
 }
 
 static lk_client *open_here(int64_t command_timeout_ms) {
-    lk_client *client = open_client(proxy_socket(net), command_timeout_ms);
-    teach_scripts(client, eye);
+    lk_client *client = open_client_at(proxy_socket(net), command_timeout_ms);
+    teach_scripts(client);
     return client;
 }
 
@@ -43,7 +28,7 @@ static void is_waited_out_by(lk_status (*run)(lk_lock *), lk_lock *lock) {
 
 static lk_client *inspecting;
 
-static lk_status inspect(lk_lock *lock) {
+static lk_status call_inspect(lk_lock *lock) {
     (void)lock;
     lk_info *info = NULL;
     lk_status status = lk_inspect(inspecting, "a", &info);
@@ -51,49 +36,42 @@ static lk_status inspect(lk_lock *lock) {
     return status;
 }
 
-static void short_outage_is_waited_out(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, short_outage_is_waited_out) {
     lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     inspecting = client;
     is_waited_out_by(lk_wrlock, lock);
     assert_int_equal(look_at(client, "a").writes, 1);
-    is_waited_out_by(inspect, lock);
+    is_waited_out_by(call_inspect, lock);
     is_waited_out_by(lk_downgrade, lock);
     assert_int_equal(look_at(client, "a").reads, 1);
     is_waited_out_by(lk_rdunlock, lock);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_nothing_left();
 }
 
-static void attempts_to_connect_again_become_rarer(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, attempts_to_connect_again_become_rarer) {
     enum { OUTAGE_MS = 2000, LEAST = 3, MOST = 50 };
     lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     call running;
     size_t before = proxy_connections_ever(net);
     take_server_away(net);
     begin_call(&running, lk_wrlock, lock);
-    nap_ms(OUTAGE_MS); /* a slow machine tries less often still */
+    sleep_ms(OUTAGE_MS); /* a slow machine tries even less often */
     size_t tried = proxy_connections_ever(net) - before;
     assert_in_range(tried, LEAST, MOST);
     proxy_refuse(net, false);
     assert_call(&running, LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_ok(lk_wrunlock(lock));
 }
 
 /* ------------------------------------------------------------------------------ for long */
 
-static void calls_give_up_on_a_server_that_is_away_for_long(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, calls_give_up_on_a_server_that_is_away_for_long) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *held = new_lock(client, "b", 0);
+    lk_lock *lock = new_lock(client, "a"), *held = new_lock(client, "b");
     lk_info *info = NULL;
-    assert_status(lk_wrlock(held), LK_OK);
+    assert_ok(lk_wrlock(held));
     take_server_away(net);
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_status(lk_trywrlock(lock), LK_UNAVAILABLE);
@@ -105,99 +83,84 @@ static void calls_give_up_on_a_server_that_is_away_for_long(void **state) {
     assert_null(info);
     proxy_refuse(net, false);
     eventually(lk_trywrlock(lock) == LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    assert_status(lk_wrunlock(held), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(held);
-    lk_close(client);
+    assert_ok(lk_wrunlock(lock));
+    assert_ok(lk_wrunlock(held));
+    eventually(is_empty());
 }
 
-static void timed_wait_that_ends_while_the_server_is_away_is_unavailable(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, timed_wait_that_ends_while_the_server_is_away_is_unavailable) {
     lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     take_server_away(net);
     assert_status(lk_timedwrlock(lock, 100), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     proxy_refuse(net, false);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
+    eventually(is_empty());
 }
 
 static lk_status wait_a_second(lk_lock *lock) {
     return lk_timedwrlock(lock, 1000);
 }
 
-static void
-timed_wait_in_the_queue_that_ends_while_the_server_is_away_is_unavailable(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server,
+          timed_wait_in_the_queue_that_ends_while_the_server_is_away_is_unavailable) {
     lk_client *client = open_here(PATIENT_MS);
-    lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
-    lk_lock *holder = new_lock(other, "a", 0), *lock = new_lock(client, "a", 0);
+    lk_client *other = open_client_at(test_server_socket(server), PATIENT_MS);
+    lk_lock *holder = new_lock(other, "a"), *lock = new_lock(client, "a");
     call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
     begin_call(&waiting, wait_a_second, lock);
     eventually(look_at(other, "a").waiters == 1 || atomic_load(&waiting.over));
     take_server_away(net);
     assert_call(&waiting, LK_UNAVAILABLE);
     proxy_refuse(net, false);
-    eventually(look_at(other, "a").waiters == 0); /* taken back, long before its liveness ends */
-    assert_status(lk_wrunlock(holder), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(holder);
-    lk_lock_free(lock);
-    lk_close(client);
-    lk_close(other);
+    eventually(look_at(other, "a").waiters ==
+               0); /* canceled, long before the server would drop it */
+    assert_ok(lk_wrunlock(holder));
+    eventually(is_empty());
 }
 
-static void unlock_while_the_server_is_away_is_done_when_it_is_back(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, unlock_while_the_server_is_away_is_done_when_it_is_back) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
     take_server_away(net);
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
-    assert_false(is_empty(eye));
+    assert_false(is_empty());
     proxy_refuse(net, false);
-    eventually(is_empty(eye));
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    eventually(is_empty());
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
 }
 
-static void nested_unlocks_while_the_server_is_away_are_all_done_when_it_is_back(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server,
+          nested_unlocks_while_the_server_is_away_are_all_done_when_it_is_back) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrlock(lock));
     take_server_away(net);
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_true(lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     proxy_refuse(net, false);
-    eventually(is_empty(eye));
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
+    eventually(is_empty());
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
+    assert_nothing_left();
 }
 
-static void downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_back(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server,
+          downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_back) {
     lk_client *client = open_here(HASTY_MS);
-    lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_client *other = open_client_at(test_server_socket(server), PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
     take_server_away(net);
     assert_status(lk_downgrade(lock), LK_UNAVAILABLE);
     assert_true(lk_valid(lock));
@@ -205,154 +168,137 @@ static void downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_bac
     eventually(look_at(other, "a").reads == 1);
     assert_int_equal(look_at(other, "a").writes, 0);
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
-    assert_status(lk_rdunlock(lock), LK_OK);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
-    lk_close(other);
+    assert_ok(lk_rdunlock(lock));
+    assert_nothing_left();
 }
 
-static void close_gives_up_on_a_server_that_stays_away(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, close_gives_up_on_a_server_that_stays_away) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *freed = new_lock(client, "b", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrlock(freed), LK_OK);
+    lk_lock *lock = new_lock(client, "a"), *freed = new_lock(client, "b");
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrlock(freed));
     take_server_away(net);
-    lk_lock_free(freed);
-    lk_close(client);
-    lk_lock_free(lock);
-    assert_false(is_empty(eye)); /* it runs out */
+    free_lock(freed);
+    close_client(client);
+    free_lock(lock);
+    assert_false(is_empty()); /* the holds expire */
 }
 
-static void *close_client(void *client) {
-    lk_close(client);
+static void *close_on_thread(void *client) {
+    close_client(client);
     return NULL;
 }
 
-/* As a restart does: nobody listens for a moment. */
-static void close_waits_for_a_server_that_comes_back(void **state) {
-    (void)state;
+/* Nobody listens for a moment, as in a restart. */
+TEST_WITH(proxy_before_server, close_waits_for_a_server_that_comes_back) {
     lk_client *client = open_here(PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     pthread_t closing;
-    assert_status(lk_wrlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
     take_server_away(net);
     size_t tried = proxy_connections_ever(net);
     eventually(proxy_connections_ever(net) >= tried + 3);
-    assert_int_equal(pthread_create(&closing, NULL, close_client, client), 0);
+    assert_int_equal(pthread_create(&closing, NULL, close_on_thread, client), 0);
     tried = proxy_connections_ever(net);
     eventually(proxy_connections_ever(net) >= tried + 3);
     proxy_refuse(net, false);
     pthread_join(closing, NULL);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
+    assert_nothing_left();
 }
 
 /*
  * After a long outage the next attempt to connect is three quarters of a second away, or more. The
  * server is back, and lk_close() has less time than that: it does not wait for that attempt.
  */
-static void close_looks_at_once_whether_the_server_is_back(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, close_looks_at_once_whether_the_server_is_back) {
     enum { CLOSING_MS = 500, SECOND_LONG_ATTEMPT = 10 };
-    lk_client *client = open_client(proxy_socket(net), CLOSING_MS); /* it has one connection */
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
+    lk_client *client = open_client_at(proxy_socket(net), CLOSING_MS); /* it has one connection */
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
     size_t before = proxy_connections_ever(net);
     take_server_away(net);
     eventually(proxy_connections_ever(net) >= before + SECOND_LONG_ATTEMPT);
     proxy_refuse(net, false);
-    lk_close(client);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
+    close_client(client);
+    assert_nothing_left();
 }
 
 /* ------------------------------------------------------------------------------ late bytes */
 
-static void acquire_whose_answer_never_comes_is_taken_back(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, acquire_whose_answer_never_comes_is_taken_back) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_false(lk_valid(lock));
     assert_int_equal(lk_fence(lock), 0);
-    assert_false(is_empty(eye)); /* the server has granted it */
+    assert_false(is_empty()); /* the server has granted it */
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
-    eventually(is_empty(eye));
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    eventually(is_empty());
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
 }
 
-/* Whatever comes late has come, and the client has had its say. */
+/* Returns when every late request has arrived and the client has reacted to it. */
 static void let_everything_settle(lk_client *client) {
     lk_info *info = NULL;
     eventually(proxy_bytes_taken(net, PROXY_TO_SERVER) == proxy_bytes_passed(net, PROXY_TO_SERVER));
     eventually(lk_inspect(client, "z", &info) == LK_OK);
     lk_info_free(info);
-    eventually(is_empty(eye));
+    eventually(is_empty());
     for (int i = 0; i < 50; i++) {
-        assert_true(is_empty(eye));
-        nap_ms(5);
+        assert_nothing_left();
+        sleep_ms(5);
     }
 }
 
-static void acquire_that_comes_late_holds_nothing(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, acquire_that_comes_late_holds_nothing) {
     for (int i = 0; i < 3; i++) {
         lk_client *client = open_here(HASTY_MS);
-        lk_lock *lock = new_lock(client, "a", 0);
+        lk_lock *lock = new_lock(client, "a");
         proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
         assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
-        assert_true(is_empty(eye));
+        assert_nothing_left();
         proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
         let_everything_settle(client);
-        lk_lock_free(lock);
-        lk_close(client);
+        free_lock(lock);
+        close_client(client);
     }
 }
 
-static void request_of_an_earlier_connection_is_ended_before_another_is_made(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, request_of_an_earlier_connection_is_ended_before_another_is_made) {
     fake_server *fake = start_fake();
-    lk_client *client = open_client(fake_server_socket(fake), HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    teach_scripts(client, eye);
-    fake_server_hold(fake, "EVALSHA * 4 lk:{a}"); /* the server has it, and has not yet done it */
+    lk_client *client = open_client_at(fake_server_socket(fake), HASTY_MS);
+    lk_lock *lock = new_lock(client, "a");
+    teach_scripts(client);
+    fake_server_hold(fake,
+                     "EVALSHA * 4 lk:{a}"); /* the server has the request, and has not run it yet */
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_true(fake_server_wait_for(fake, "CLIENT KILL", 1, LONG_MS));
-    assert_true(fake_server_wait_connections(fake, 2, LONG_MS)); /* with its request it is gone */
+    assert_true(fake_server_wait_connections(
+        fake, 2, LONG_MS)); /* the old connection is gone, and its request */
     fake_server_let_go(fake);
     assert_int_equal(look_at(client, "z").holders, 0);
     for (int i = 0; i < 50; i++) {
-        assert_true(is_empty(eye));
-        nap_ms(5);
+        assert_nothing_left();
+        sleep_ms(5);
     }
-    lk_lock_free(lock);
-    lk_close(client);
-    fake_server_stop(fake);
 }
 
-static void acquire_that_comes_late_after_its_handle_was_freed_holds_nothing(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, acquire_that_comes_late_after_its_handle_was_freed_holds_nothing) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
+    lk_lock *lock = new_lock(client, "a");
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
-    lk_lock_free(lock);
+    free_lock(lock);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
     let_everything_settle(client);
-    lk_close(client);
 }
 
-static void release_that_comes_late_does_not_touch_the_next_hold(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, release_that_comes_late_does_not_touch_the_next_hold) {
     lk_client *client = open_here(HASTY_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_rdlock(lock), LK_OK);
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_rdlock(lock));
     proxy_pause(net, PROXY_COMMANDS, PROXY_TO_SERVER);
     assert_status(lk_rdunlock(lock), LK_UNAVAILABLE);
     proxy_resume(net, PROXY_COMMANDS, PROXY_TO_SERVER);
@@ -360,60 +306,42 @@ static void release_that_comes_late_does_not_touch_the_next_hold(void **state) {
     eventually(proxy_bytes_taken(net, PROXY_TO_SERVER) == proxy_bytes_passed(net, PROXY_TO_SERVER));
     assert_int_equal(look_at(client, "a").reads, 1);
     assert_true(lk_valid(lock));
-    assert_status(lk_rdunlock(lock), LK_OK);
-    eventually(is_empty(eye));
-    lk_lock_free(lock);
-    lk_close(client);
+    assert_ok(lk_rdunlock(lock));
+    eventually(is_empty());
 }
 
-static void slow_network_is_no_fault(void **state) {
-    (void)state;
+TEST_WITH(proxy_before_server, slow_network_is_no_fault) {
     lk_client *client = open_here(PATIENT_MS);
-    lk_client *other = open_client(test_server_socket(server), PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0), *holder = new_lock(other, "a", 0);
+    lk_client *other = open_client_at(test_server_socket(server), PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a"), *holder = new_lock(other, "a");
     call waiting;
     proxy_delay(net, PROXY_ALL, PROXY_BOTH, 50);
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_wait(&waiting, lock, other, "a");
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
+    begin_wait(&waiting, lock, LK_WRITE, other, "a", 1);
+    assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
     assert_true(lk_valid(lock));
-    assert_status(lk_downgrade(lock), LK_OK);
-    assert_status(lk_rdunlock(lock), LK_OK);
-    assert_true(is_empty(eye));
-    lk_lock_free(lock);
-    lk_lock_free(holder);
-    lk_close(client);
-    lk_close(other);
+    assert_ok(lk_downgrade(lock));
+    assert_ok(lk_rdunlock(lock));
+    assert_nothing_left();
 }
 
-static void count_granted(lk_lock *lock, lk_status status, void *arg) {
-    outcome *self = arg;
-    (void)lock;
-    if (status != LK_OK)
-        atomic_store(&self->status, (int)status);
-    atomic_fetch_add(&self->calls, 1);
-}
-
-/* It answers one after the other, for longer than anybody would wait for a silent server. */
-static void server_with_much_to_do_is_not_silent(void **state) {
-    (void)state;
+/* The server answers one request after the other, for longer than the command timeout. */
+TEST_WITH(proxy_before_server, server_with_much_to_do_is_not_silent) {
     enum { MANY = 80000 };
     static lk_lock *locks[MANY];
-    lk_client *client = open_client(test_server_socket(server), 2 * HASTY_MS);
-    outcome done = {0};
+    lk_client *client = open_client_at(test_server_socket(server), 2 * HASTY_MS);
+    tally done = {0};
     for (int i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof name, "many:%d", i);
-        locks[i] = new_lock(client, name, 0);
+        locks[i] = new_lock(client, name);
     }
     for (int i = 0; i < MANY; i++)
-        assert_status(lk_acquire_async(locks[i], LK_WRITE, -1, count_granted, &done), LK_OK);
-    eventually(atomic_load(&done.calls) == MANY);
-    assert_int_equal(atomic_load(&done.status), LK_OK);
-    lk_close(client);
-    for (int i = 0; i < MANY; i++)
-        lk_lock_free(locks[i]);
+        assert_ok(lk_acquire_async(locks[i], LK_WRITE, -1, tally_done, &done));
+    eventually(atomic_load(&done.count) == MANY);
+    assert_int_equal(atomic_load(&done.with[LK_OK]), MANY);
+    close_client(client); /* releases all at once, which freeing each lock would not */
 }
 
 static int64_t processor_ms(void) {
@@ -422,43 +350,18 @@ static int64_t processor_ms(void) {
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* While a heartbeat is without an answer, the next one is not due. */
-static void server_that_says_nothing_is_waited_for_asleep(void **state) {
-    (void)state;
+/* While a heartbeat has no answer, the client sends no other. */
+TEST_WITH(proxy_before_server, server_that_says_nothing_is_waited_for_asleep) {
     enum { HEARTBEAT_MS = 10000, LOOK_MS = 2000 };
-    lk_client *client = open_here(10 * HEARTBEAT_MS);
+    open_here(10 * HEARTBEAT_MS);
     proxy_pause(net, PROXY_ALL, PROXY_TO_CLIENT);
-    nap_ms(2 * HEARTBEAT_MS);
+    sleep_ms(2 * HEARTBEAT_MS);
     int64_t before_ms = processor_ms();
-    nap_ms(LOOK_MS);
+    sleep_ms(LOOK_MS);
     assert_true(processor_ms() - before_ms < LOOK_MS / 10);
     proxy_resume(net, PROXY_ALL, PROXY_TO_CLIENT);
-    lk_close(client);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(short_outage_is_waited_out),
-        TEST(attempts_to_connect_again_become_rarer),
-        TEST(calls_give_up_on_a_server_that_is_away_for_long),
-        TEST(timed_wait_that_ends_while_the_server_is_away_is_unavailable),
-        TEST(timed_wait_in_the_queue_that_ends_while_the_server_is_away_is_unavailable),
-        TEST(unlock_while_the_server_is_away_is_done_when_it_is_back),
-        TEST(nested_unlocks_while_the_server_is_away_are_all_done_when_it_is_back),
-        TEST(downgrade_while_the_server_is_away_counts_and_is_done_when_it_is_back),
-        TEST(close_gives_up_on_a_server_that_stays_away),
-        TEST(close_waits_for_a_server_that_comes_back),
-        TEST(close_looks_at_once_whether_the_server_is_back),
-        TEST(acquire_whose_answer_never_comes_is_taken_back),
-        TEST(acquire_that_comes_late_holds_nothing),
-        TEST(request_of_an_earlier_connection_is_ended_before_another_is_made),
-        TEST(acquire_that_comes_late_after_its_handle_was_freed_holds_nothing),
-        TEST(release_that_comes_late_does_not_touch_the_next_hold),
-        TEST(slow_network_is_no_fault),
-        TEST(server_with_much_to_do_is_not_silent),
-        TEST(server_that_says_nothing_is_waited_for_asleep),
-    };
-    return cmocka_run_group_tests_name("faults: outages", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

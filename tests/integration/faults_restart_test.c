@@ -1,58 +1,40 @@
 /*
- * Servers that are killed and started again, with and without what they knew; and many threads
- * while connections are cut at random.
+ * Servers that are killed and started again, with and without their data; and many threads while
+ * connections are cut at random.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_world.h"
+#include "world.h"
 
 #include <ftw.h>
 
-/* ------------------------------------------------------------------------------ a lasting address
- */
+/* ------------------------------------------------------------------------------ the address */
 
-/* Servers come and go; clients know the link, and the files of appendonly are beside it. */
-typedef struct {
-    char *folder, *address, *data;
+/* Servers come and go. Clients connect to the link `address`, and the data is in its folder. */
+static struct {
+    char *folder, *address;
     bool keeps;
     test_server *now;
 } site;
 
-static void point_at_server(const site *self) {
-    char *fresh = test_print("%s/fresh", self->folder);
-    assert_int_equal(symlink(test_server_socket(self->now), fresh), 0);
-    assert_int_equal(rename(fresh, self->address), 0);
-    free(fresh);
+static void start_site(void) {
+    char *fresh = world_print("%s/fresh", site.folder);
+    site.now =
+        test_server_start(test_server_any(), (const char *[]){"--dir", site.folder, "--appendonly",
+                                                              site.keeps ? "yes" : "no",
+                                                              "--appendfsync", "always", NULL});
+    assert_non_null(site.now);
+    assert_int_equal(symlink(test_server_socket(site.now), fresh), 0);
+    assert_int_equal(rename(fresh, site.address), 0);
 }
 
-static void site_start(site *self) {
-    const char *options[] = {
-        "--dir",  self->data, "--appendonly", self->keeps ? "yes" : "no", "--appendfsync",
-        "always", NULL};
-    self->now = start_server(options);
-    point_at_server(self);
+static void kill_site(void) {
+    kill(test_server_pid(site.now), SIGKILL);
+    test_server_stop(site.now);
+    site.now = NULL;
 }
 
-static site site_open(bool keeps) {
-    const char *parent = getenv("TMPDIR");
-    site self = {.keeps = keeps};
-    self.folder = test_print("%s/latchkey-site-XXXXXX", parent && *parent ? parent : "/tmp");
-    assert_non_null(mkdtemp(self.folder));
-    self.address = test_print("%s/socket", self.folder);
-    self.data = test_print("%s", self.folder);
-    site_start(&self);
-    return self;
-}
-
-static void site_kill(site *self) {
-    kill(test_server_pid(self->now), SIGKILL);
-    test_server_stop(self->now);
-    self->now = NULL;
+static void restart_site(void) {
+    kill_site();
+    start_site();
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
@@ -60,80 +42,79 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
-static void site_close(site *self) {
-    test_server_stop(self->now);
-    nftw(self->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    free(self->folder);
-    free(self->address);
-    free(self->data);
+static void close_site(void) {
+    test_server_stop(site.now);
+    nftw(site.folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    free(site.folder);
+    free(site.address);
+}
+
+static void open_site(bool keeps) {
+    const char *parent = getenv("TMPDIR");
+    site.keeps = keeps;
+    site.folder = test_print("%s/latchkey-site-XXXXXX", parent && *parent ? parent : "/tmp");
+    assert_non_null(mkdtemp(site.folder));
+    site.address = test_print("%s/socket", site.folder);
+    run_after_closing(close_site);
+    start_site();
+}
+
+static void keeping_server(void) {
+    open_site(true);
+}
+
+static void forgetful_server(void) {
+    open_site(false);
 }
 
 /* ------------------------------------------------------------------------------ restarts */
 
 enum { DAY_MS = 86400000 };
 
-static void holds_survive_a_server_that_keeps_its_data(void **state) {
-    (void)state;
-    site place = site_open(true);
+TEST_WITH(keeping_server, holds_survive_a_server_that_keeps_its_data) {
     atomic_int losses = 0;
-    lk_client *client = open_client(place.address, PATIENT_MS);
+    lk_client *client = open_client_at(site.address, PATIENT_MS);
     lk_lock *lock = new_watched_lock(client, "a", 0, &losses);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_rdlock(lock), LK_OK);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_rdlock(lock));
     uint64_t fence = lk_fence(lock);
-    site_kill(&place);
-    site_start(&place);
+    restart_site();
     glance seen = look_at(client, "a");
     assert_int_equal(seen.writes, 1);
     assert_int_equal(seen.reads, 1);
     assert_true(lk_valid(lock));
-    assert_status(lk_renew(lock, 0), LK_OK);
+    assert_ok(lk_renew(lock, 0));
     assert_int_equal(lk_fence(lock), fence);
-    assert_status(lk_rdunlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_rdunlock(lock));
+    assert_ok(lk_wrunlock(lock));
     assert_int_equal(atomic_load(&losses), 0);
-    redisContext *inside = look_into(place.now);
-    assert_true(is_empty(inside));
-    redisFree(inside);
-    lk_lock_free(lock);
-    lk_close(client);
-    site_close(&place);
+    assert_int_equal(ask_at(connect_to(site.now), "DBSIZE"), 0);
 }
 
-static void waiters_survive_a_server_that_keeps_its_data(void **state) {
-    (void)state;
-    site place = site_open(true);
-    lk_client *client = open_client(place.address, PATIENT_MS);
-    lk_lock *holder = new_lock(client, "a", 0), *waiter = new_lock(client, "a", 0);
+TEST_WITH(keeping_server, waiters_survive_a_server_that_keeps_its_data) {
+    lk_client *client = open_client_at(site.address, PATIENT_MS);
+    lk_lock *holder = new_lock(client, "a"), *waiter = new_lock(client, "a");
     call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
-    begin_wait(&waiting, waiter, client, "a");
-    site_kill(&place);
-    site_start(&place);
+    assert_ok(lk_wrlock(holder));
+    begin_wait(&waiting, waiter, LK_WRITE, client, "a", 1);
+    restart_site();
     eventually(look_at(client, "a").waiters == 1);
     assert_false(atomic_load(&waiting.over));
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
     assert_call(&waiting, LK_OK);
-    assert_status(lk_wrunlock(waiter), LK_OK);
-    lk_lock_free(holder);
-    lk_lock_free(waiter);
-    lk_close(client);
-    site_close(&place);
+    assert_ok(lk_wrunlock(waiter));
 }
 
-static void holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again(void **state) {
-    (void)state;
-    site place = site_open(false);
+TEST_WITH(forgetful_server, holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again) {
     atomic_int losses = 0;
-    lk_client *client = open_client(place.address, PATIENT_MS);
-    lk_client *other = open_client(place.address, PATIENT_MS);
-    lk_lock *holder = new_watched_lock(client, "a", 0, &losses), *waiter = new_lock(other, "a", 0);
+    lk_client *client = open_client_at(site.address, PATIENT_MS);
+    lk_client *other = open_client_at(site.address, PATIENT_MS);
+    lk_lock *holder = new_watched_lock(client, "a", 0, &losses), *waiter = new_lock(other, "a");
     call waiting;
-    assert_status(lk_wrlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
     uint64_t fence = lk_fence(holder);
-    begin_wait(&waiting, waiter, other, "a");
-    site_kill(&place);
-    site_start(&place);
+    begin_wait(&waiting, waiter, LK_WRITE, other, "a", 1);
+    restart_site();
     assert_call(&waiting, LK_OK);
     assert_true(lk_fence(waiter) > fence);
     assert_int_equal(look_at(client, "a").writes, 1); /* the holder's client connects again, */
@@ -141,50 +122,34 @@ static void holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again(void
     assert_false(lk_valid(holder));
     assert_status(lk_wrunlock(holder), LK_LOST);
     assert_true(lk_valid(waiter));
-    assert_status(lk_wrunlock(waiter), LK_OK);
-    assert_status(lk_wrlock(holder), LK_OK);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(waiter));
+    assert_ok(lk_wrlock(holder));
+    assert_ok(lk_wrunlock(holder));
     assert_int_equal(atomic_load(&losses), 1);
-    lk_lock_free(holder);
-    lk_lock_free(waiter);
-    lk_close(client);
-    lk_close(other);
-    site_close(&place);
 }
 
-static void acquire_of_a_holder_that_its_server_forgot_is_lost(void **state) {
-    (void)state;
-    site place = site_open(false);
-    lk_client *client = open_client(place.address, PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", 0);
-    assert_status(lk_wrlock(lock), LK_OK);
-    site_kill(&place);
-    site_start(&place);
-    assert_status(lk_wrlock(lock), LK_LOST); /* not a first hold in place of a second */
+TEST_WITH(forgetful_server, acquire_of_a_holder_that_its_server_forgot_is_lost) {
+    lk_client *client = open_client_at(site.address, PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a");
+    assert_ok(lk_wrlock(lock));
+    restart_site();
+    assert_status(lk_wrlock(lock), LK_LOST); /* the server must not grant it as a first hold */
     assert_status(lk_wrunlock(lock), LK_LOST);
     assert_status(lk_wrunlock(lock), LK_NOT_HELD);
-    assert_status(lk_wrlock(lock), LK_OK);
-    assert_status(lk_wrunlock(lock), LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
-    site_close(&place);
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_wrunlock(lock));
 }
 
-/* Nobody calls, and the next renewal would be hours away: the end of the connection is enough. */
-static void idle_holder_learns_that_its_server_forgot(void **state) {
-    (void)state;
-    site place = site_open(false);
-    lk_client *client = open_client(place.address, PATIENT_MS);
-    lk_lock *lock = new_lock(client, "a", DAY_MS);
-    assert_status(lk_wrlock(lock), LK_OK);
-    site_kill(&place);
-    assert_true(lk_valid(lock)); /* it may have kept its data */
-    site_start(&place);
+/* Nobody calls, and the next renewal is hours away. The end of the connection is enough. */
+TEST_WITH(forgetful_server, idle_holder_learns_that_its_server_forgot) {
+    lk_client *client = open_client_at(site.address, PATIENT_MS);
+    lk_lock *lock = new_leased_lock(client, "a", DAY_MS);
+    assert_ok(lk_wrlock(lock));
+    kill_site();
+    assert_true(lk_valid(lock)); /* the server may have kept its data */
+    start_site();
     eventually(!lk_valid(lock));
     assert_status(lk_wrunlock(lock), LK_LOST);
-    lk_lock_free(lock);
-    lk_close(client);
-    site_close(&place);
 }
 
 /* ------------------------------------------------------------------------------ many, while cut */
@@ -230,15 +195,14 @@ static void *work(void *context) {
     return NULL;
 }
 
-static void threads_stay_apart_while_connections_are_cut_at_random(void **state) {
-    (void)state;
+TEST(threads_stay_apart_while_connections_are_cut_at_random) {
     atomic_int counter = 0, rounds = 0;
     worker workers[WORKERS] = {0};
     lk_client *clients[CLIENTS];
     unsigned seed = 20;
     proxy *net = start_proxy();
     for (size_t i = 0; i < CLIENTS; i++)
-        clients[i] = open_client(proxy_socket(net), PATIENT_MS);
+        clients[i] = open_client_at(proxy_socket(net), PATIENT_MS);
     for (size_t i = 0; i < WORKERS; i++) {
         workers[i] =
             (worker){.client = clients[i % CLIENTS], .counter = &counter, .rounds = &rounds};
@@ -265,23 +229,12 @@ static void threads_stay_apart_while_connections_are_cut_at_random(void **state)
         if (workers[i].status != LK_OK)
             fail_msg("%s: %s", lk_status_name(workers[i].status), workers[i].said);
     assert_int_equal(atomic_load(&counter), WORKERS * ROUNDS);
-    eventually(is_empty(eye));
+    eventually(is_empty());
     for (size_t i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
-    assert_true(is_empty(eye));
-    proxy_stop(net);
+        close_client(clients[i]);
+    assert_nothing_left();
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, empty_server)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(holds_survive_a_server_that_keeps_its_data),
-        TEST(waiters_survive_a_server_that_keeps_its_data),
-        TEST(holds_are_lost_with_a_server_that_forgets_and_waiters_ask_again),
-        TEST(acquire_of_a_holder_that_its_server_forgot_is_lost),
-        TEST(idle_holder_learns_that_its_server_forgot),
-        TEST(threads_stay_apart_while_connections_are_cut_at_random),
-    };
-    return cmocka_run_group_tests_name("faults: restarts", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

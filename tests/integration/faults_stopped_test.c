@@ -1,21 +1,12 @@
 /*
- * A process that is stopped (SIGSTOP, a debugger, a sleeping laptop) in the midst of its calls, for
- * longer than they would wait for the server: the answers are in its socket when it goes on, and
- * the calls find them there.
+ * A process is stopped (SIGSTOP, a debugger, a sleeping laptop) during its calls, for longer than
+ * the calls wait for the server. The answers are in its socket when it continues, and the calls
+ * find them there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "world.h"
 
-#include <cmocka.h>
-
-#include "faults_world.h"
-
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 enum { COMMAND_TIMEOUT_MS = 3000, STOPPED_MS = 3500, TAKERS = 6, LOOKERS = 3, ASYNCS = 3 };
 enum { CALLS = TAKERS + LOOKERS + ASYNCS };
@@ -31,15 +22,15 @@ static void *look(void *status) {
     return NULL;
 }
 
-/* Makes all calls at once, and returns how many did not say LK_OK. */
+/* Makes all calls at once, and returns how many failed. */
 static int make_calls(lk_lock **locks) {
     call takers[TAKERS];
     pthread_t lookers[LOOKERS];
     lk_status looked[LOOKERS];
-    outcome asyncs[ASYNCS] = {0};
+    tally asyncs[ASYNCS] = {0};
     int failures = 0;
     for (int i = 0; i < ASYNCS; i++)
-        if (lk_acquire_async(locks[TAKERS + i], LK_WRITE, 0, note_outcome, &asyncs[i]) != LK_OK)
+        if (lk_acquire_async(locks[TAKERS + i], LK_WRITE, 0, tally_done, &asyncs[i]) != LK_OK)
             abort();
     for (int i = 0; i < TAKERS; i++)
         begin_call(&takers[i], lk_trywrlock, locks[i]);
@@ -54,35 +45,37 @@ static int make_calls(lk_lock **locks) {
         failures += looked[i] != LK_OK;
     }
     for (int i = 0; i < ASYNCS; i++) {
-        while (!atomic_load(&asyncs[i].calls))
-            nap_ms(1);
+        while (!atomic_load(&asyncs[i].count))
+            sleep_ms(1);
         failures += atomic_load(&asyncs[i].status) != LK_OK;
     }
     return failures;
 }
 
-/* `words`: the program, its parent, the socket. It says that it is ready, and is told to go on. */
+/*
+ * `words`: the program, its parent, the socket. It reports that it is ready, and waits for its
+ * order.
+ */
 static int child_main(char **words) {
     lk_lock *locks[TAKERS + ASYNCS];
     char name[16], go;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)strtol(words[1], NULL, 10)) /* it died before the line above */
         return 100;
-    own = open_client(words[2], COMMAND_TIMEOUT_MS);
+    own = open_client_at(words[2], COMMAND_TIMEOUT_MS);
     for (int i = 0; i < TAKERS + ASYNCS; i++) {
         snprintf(name, sizeof name, "lock:%d", i);
-        locks[i] = new_lock(own, name, 0);
+        locks[i] = new_lock(own, name);
     }
-    lk_wrlock(locks[0]); /* each call from now on is one request: the server knows the scripts */
+    lk_wrlock(locks[0]); /* so the server knows the scripts, and each call is one request */
     lk_wrunlock(locks[0]);
     lk_status looked;
     look(&looked);
     if (write(STDOUT_FILENO, "!", 1) != 1 || read(STDIN_FILENO, &go, 1) != 1)
         return 101;
     int failures = make_calls(locks);
-    for (int i = 0; i < TAKERS + ASYNCS; i++)
-        lk_lock_free(locks[i]);
-    lk_close(own);
+    free_locks(locks, TAKERS + ASYNCS);
+    close_client(own);
     return failures;
 }
 
@@ -96,8 +89,8 @@ typedef struct {
 static child start_child(const char *socket) {
     int in[2], out[2];
     child self;
-    char *words[] = {test_print("/proc/self/exe"), test_print("%d", (int)getpid()),
-                     test_print("%s", socket), NULL};
+    char *words[] = {world_print("/proc/self/exe"), world_print("%d", (int)getpid()),
+                     world_print("%s", socket), NULL};
     posix_spawn_file_actions_t actions;
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
@@ -106,8 +99,6 @@ static child start_child(const char *socket) {
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     assert_int_equal(posix_spawn(&self.pid, words[0], &actions, NULL, words, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
-    for (char **word = words; *word; word++)
-        free(*word);
     close(in[0]);
     close(out[1]);
     self.orders = in[1];
@@ -123,11 +114,10 @@ static void stop_child(const child *self) {
 }
 
 /*
- * Several calls: those that sleep look at the clock while one of them, or the keeper, reads the
- * answers of all.
+ * Several calls: one of them, or the keeper, reads the answers of all. The others sleep and look at
+ * the clock meanwhile.
  */
-static void calls_of_a_process_that_was_stopped_find_their_answers(void **state) {
-    (void)state;
+TEST(calls_of_a_process_that_was_stopped_find_their_answers) {
     char ready;
     int status;
     proxy *net = start_proxy();
@@ -139,23 +129,18 @@ static void calls_of_a_process_that_was_stopped_find_their_answers(void **state)
     assert_true(proxy_wait_requests(net, PROXY_ALL, requests + CALLS, LONG_MS));
     stop_child(&process);
     proxy_resume(net, PROXY_ALL, PROXY_TO_CLIENT);
-    eventually(ask(eye, "DBSIZE") == TAKERS + ASYNCS);
-    nap_ms(STOPPED_MS);
+    eventually(ask("DBSIZE") == TAKERS + ASYNCS);
+    sleep_ms(STOPPED_MS);
     kill(process.pid, SIGCONT);
     assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
     assert_int_equal(status, 0);
     close(process.orders);
     close(process.answers);
-    eventually(is_empty(eye));
-    proxy_stop(net);
+    eventually(is_empty());
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(calls_of_a_process_that_was_stopped_find_their_answers,
-                               empty_server),
-    };
     if (count == 3)
         return child_main(words);
-    return cmocka_run_group_tests_name("faults: stopped", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

@@ -1,16 +1,9 @@
 /*
  * A server that answers a byte at a time, or late: every call keeps the bound that latchkey.h
- * states for it. Whole answers take many times the bound, so a call that waits for one says
- * something else than LK_UNAVAILABLE: no test here looks at a clock.
+ * states for it. A whole answer takes many times the bound. So a call that waited for it would
+ * return something else than LK_UNAVAILABLE, and no test here looks at a clock.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "faults_proxied.h"
+#include "network.h"
 
 enum { BYTE_MS = 200, WAIT_MS = 100 };
 
@@ -19,72 +12,67 @@ static bool ignore_name(const char *name, void *arg) {
     return true;
 }
 
-/* The client's connection is there; from now on each answer takes seconds. */
+/* The client is connected. From now on each answer takes seconds. */
 static void trickle(void) {
     proxy_trickle(net, PROXY_ALL, BYTE_MS);
 }
 
-static void taking_keeps_its_bound(void **state) {
-    (void)state;
-    lk_lock *second = new_lock(client, "b", 0);
-    lk_lock *third = new_lock(client, "c", 0);
-    assert_status(lk_wrlock(holder), LK_OK);
+TEST_WITH(hasty_network, taking_keeps_its_bound) {
+    lk_lock *second = new_lock(client, "b");
+    lk_lock *third = new_lock(client, "c");
+    assert_ok(lk_wrlock(holder));
     trickle();
     assert_status(lk_timedwrlock(lock, WAIT_MS), LK_UNAVAILABLE);
     assert_status(lk_trywrlock(second), LK_UNAVAILABLE);
     assert_status(lk_rdlock(third), LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    lk_lock_free(second);
-    lk_lock_free(third);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    free_lock(second);
+    free_lock(third);
+    assert_ok(lk_wrunlock(holder));
 }
 
-static void giving_back_keeps_its_bound(void **state) {
-    (void)state;
-    assert_status(lk_wrlock(lock), LK_OK);
+TEST_WITH(hasty_network, giving_back_keeps_its_bound) {
+    assert_ok(lk_wrlock(lock));
     trickle();
     assert_status(lk_wrunlock(lock), LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    eventually(is_empty(eye));
+    eventually(is_empty());
 }
 
-static void a_downgrade_keeps_its_bound(void **state) {
-    (void)state;
-    assert_status(lk_wrlock(lock), LK_OK);
+TEST_WITH(hasty_network, a_downgrade_keeps_its_bound) {
+    assert_ok(lk_wrlock(lock));
     trickle();
     assert_status(lk_downgrade(lock), LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    assert_status(lk_rdunlock(lock), LK_OK);
+    assert_ok(lk_rdunlock(lock));
 }
 
-static void a_renewal_by_hand_keeps_its_bound(void **state) {
-    (void)state;
-    assert_status(lk_wrlock(lock), LK_OK);
+TEST_WITH(hasty_network, a_renewal_by_hand_keeps_its_bound) {
+    assert_ok(lk_wrlock(lock));
     trickle();
     assert_status(lk_renew(lock, 0), LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    assert_status(lk_wrunlock(lock), LK_OK);
+    assert_ok(lk_wrunlock(lock));
 }
 
-static void looking_and_forcing_keep_their_bounds(void **state) {
-    (void)state;
+TEST_WITH(hasty_network, looking_and_forcing_keep_their_bounds) {
     lk_info *info = NULL;
-    assert_status(lk_wrlock(holder), LK_OK);
+    assert_ok(lk_wrlock(holder));
     trickle();
     assert_status(lk_inspect(client, "a", &info), LK_UNAVAILABLE);
     assert_null(info);
     proxy_trickle(net, PROXY_ALL, 0);
-    assert_status(lk_inspect(client, "a", &info), LK_OK);
+    assert_ok(lk_inspect(client, "a", &info));
     lk_info_free(info);
     trickle();
     assert_status(lk_list(client, NULL, ignore_name, NULL), LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    assert_status(lk_list(client, NULL, ignore_name, NULL), LK_OK);
+    assert_ok(lk_list(client, NULL, ignore_name, NULL));
     trickle();
     assert_status(lk_force_release(client, "a", "nobody"), LK_UNAVAILABLE);
     assert_said("not known");
     proxy_trickle(net, PROXY_ALL, 0);
-    assert_status(lk_wrunlock(holder), LK_OK);
+    assert_ok(lk_wrunlock(holder));
 }
 
 typedef struct {
@@ -94,92 +82,72 @@ typedef struct {
     pthread_t thread;
 } inspection;
 
-static void *inspect(void *context) {
+static void *call_inspect(void *context) {
     inspection *self = context;
     self->status = lk_inspect(self->client, "a", &self->info);
     return NULL;
 }
 
 /* The server is busy for a part of the bound; its answer then takes less than the bound. */
-static void an_inspection_that_is_asked_again_has_less_time_for_its_answer(void **state) {
-    (void)state;
+TEST_WITH(hasty_network, an_inspection_that_is_asked_again_has_less_time_for_its_answer) {
     enum { BOUND_MS = 2000, BUSY_MS = 1800, LATE_MS = 1800 };
-    fake_server *fake = start_fake();
-    inspection one = {.client = open_client(fake_server_socket(fake), BOUND_MS)};
+    fake = start_fake();
+    inspection one = {.client = open_client_at(fake_server_socket(fake), BOUND_MS)};
     fake_server_on(fake, "EVALSHA", FAKE_FOREVER, "-BUSY somebody's script\r\n");
-    assert_int_equal(pthread_create(&one.thread, NULL, inspect, &one), 0);
+    assert_int_equal(pthread_create(&one.thread, NULL, call_inspect, &one), 0);
     assert_true(fake_server_wait_for(fake, "EVALSHA", 1, LONG_MS));
-    nap_ms(BUSY_MS);
+    sleep_ms(BUSY_MS);
     fake_server_forget(fake);
     fake_server_hold(fake, "EVALSHA");
     size_t before = fake_server_count(fake, "EVALSHA");
     fake_server_wait_for(fake, "EVALSHA", before + 1, BOUND_MS);
-    nap_ms(LATE_MS);
+    sleep_ms(LATE_MS);
     fake_server_let_go(fake);
     pthread_join(one.thread, NULL);
     assert_int_equal(one.status, LK_UNAVAILABLE);
     assert_null(one.info);
-    lk_close(one.client);
-    fake_server_stop(fake);
 }
 
-/* A call behind another call of its handle does not get the other's time on top of its own. */
-static void calls_that_share_a_handle_each_keep_their_bound(void **state) {
-    (void)state;
+/* A call that waits for another call on its lock gets no more time because of that. */
+TEST_WITH(hasty_network, calls_that_share_a_handle_each_keep_their_bound) {
     enum { CALLS = 3 };
     call calls[CALLS];
     for (int i = 0; i < CALLS; i++)
-        assert_status(lk_rdlock(lock), LK_OK);
+        assert_ok(lk_rdlock(lock));
     trickle();
     for (int i = 0; i < CALLS; i++)
         begin_call(&calls[i], lk_rdunlock, lock);
     for (int i = 0; i < CALLS; i++)
         assert_call(&calls[i], LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    eventually(is_empty(eye));
+    eventually(is_empty());
 }
 
 /*
  * Each whole answer is a sign of life, and comes before the server counts as silent. A call behind
  * many others would get its answer in the end, long after its bound.
  */
-static void a_call_behind_many_answers_keeps_its_bound(void **state) {
-    (void)state;
+TEST_WITH(hasty_network, a_call_behind_many_answers_keeps_its_bound) {
     enum { CALLS = 8, BOUND_MS = 1000, ANSWER_BYTE_MS = 6 };
-    lk_client *bound = open_client(proxy_socket(net), BOUND_MS);
+    lk_client *bound = open_client_at(proxy_socket(net), BOUND_MS);
     lk_lock *locks[CALLS];
     call calls[CALLS];
     proxy_trickle(net, PROXY_ALL, ANSWER_BYTE_MS);
     for (int i = 0; i < CALLS; i++) {
         char name[] = {(char)('a' + i), '\0'};
         size_t requests = proxy_requests(net, PROXY_ALL);
-        locks[i] = new_lock(bound, name, 0);
+        locks[i] = new_lock(bound, name);
         begin_call(&calls[i], lk_trywrlock, locks[i]);
         assert_true(proxy_wait_requests(net, PROXY_ALL, requests + 1, LONG_MS));
     }
     assert_call(&calls[CALLS - 1], LK_UNAVAILABLE);
     proxy_trickle(net, PROXY_ALL, 0);
-    for (int i = 0; i < CALLS; i++) {
-        if (i < CALLS - 1)
-            end_call(&calls[i]);
-        lk_lock_free(locks[i]);
-    }
-    eventually(is_empty(eye));
-    lk_close(bound);
+    for (int i = 0; i < CALLS - 1; i++)
+        end_call(&calls[i]);
+    free_locks(locks, CALLS);
+    eventually(is_empty());
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup_hasty, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(taking_keeps_its_bound),
-        TEST(giving_back_keeps_its_bound),
-        TEST(a_downgrade_keeps_its_bound),
-        TEST(a_renewal_by_hand_keeps_its_bound),
-        TEST(looking_and_forcing_keep_their_bounds),
-        TEST(an_inspection_that_is_asked_again_has_less_time_for_its_answer),
-        TEST(calls_that_share_a_handle_each_keep_their_bound),
-        TEST(a_call_behind_many_answers_keeps_its_bound),
-    };
-    return cmocka_run_group_tests_name("faults: trickle", tests, begin_world, end_world);
+    return world_run(begin_world);
 }

@@ -1,6 +1,6 @@
 /*
- * The check that all programs of this folder have around their calls: it reads the statuses of each
- * function from the header, is around every function, and notices a status that is not listed.
+ * The check around all calls of the programs in this folder: it reads the statuses of each function
+ * from the header, covers every function, and notices a status that is not listed.
  */
 #include "checked_calls.h"
 #include "latchkey.h"
@@ -22,8 +22,7 @@ static unsigned statuses_of(const listed_functions *functions, const char *name)
 
 /* ------------------------------------------------------------------------------ the parser */
 
-static void the_lists_are_those_of_the_header(void **state) {
-    (void)state;
+TEST(the_lists_are_those_of_the_header) {
     const listed_functions *all = listed_functions_of_header();
     assert_int_equal(statuses_of(all, "lk_cancel"), BIT(LK_OK) | BIT(LK_INVALID));
     assert_int_equal(statuses_of(all, "lk_lock_new"), BIT(LK_OK) | BIT(LK_INVALID) | BIT(LK_NOMEM));
@@ -35,16 +34,14 @@ static void the_lists_are_those_of_the_header(void **state) {
     assert_false(statuses_of(all, "lk_wrunlock") & (BIT(LK_BUSY) | BIT(LK_TIMEOUT)));
 }
 
-static void every_function_lists_success(void **state) {
-    (void)state;
+TEST(every_function_lists_success) {
     const listed_functions *all = listed_functions_of_header();
     for (size_t i = 0; i < all->count; i++)
         if (!(all->functions[i].statuses & BIT(LK_OK)))
             fail_msg("%s does not list LK_OK", all->functions[i].name);
 }
 
-static void declarations_after_one_comment_share_its_list(void **state) {
-    (void)state;
+TEST(declarations_after_one_comment_share_its_list) {
     listed_functions found;
     listed_functions_read(&found, "/*\n"
                                   " *   LK_OK    Done.\n"
@@ -62,8 +59,7 @@ static void declarations_after_one_comment_share_its_list(void **state) {
     assert_string_equal(found.functions[1].name, "lk_two");
 }
 
-static void a_comment_about_something_else_is_nobodys_list(void **state) {
-    (void)state;
+TEST(a_comment_about_something_else_is_nobodys_list) {
     listed_functions found;
     listed_functions_read(&found, "typedef int lk_number; /*\n"
                                   " *   LK_OK    Done.\n"
@@ -78,8 +74,7 @@ static void a_comment_about_something_else_is_nobodys_list(void **state) {
     assert_int_equal(statuses_of(&found, "lk_two"), 0);
 }
 
-static void only_a_status_on_a_line_of_its_own_is_listed(void **state) {
-    (void)state;
+TEST(only_a_status_on_a_line_of_its_own_is_listed) {
     listed_functions found;
     listed_functions_read(&found, "#define LK_API\n"
                                   "/* Calls that wait end with LK_CANCELED, or\n"
@@ -104,8 +99,7 @@ static void only_a_status_on_a_line_of_its_own_is_listed(void **state) {
 
 #define CALLED_AS(function) {#function, (void (*)(void))function},
 
-static void every_function_of_the_header_is_checked(void **state) {
-    (void)state;
+TEST(every_function_of_the_header_is_checked) {
     const listed_functions *all = listed_functions_of_header();
     const checked_call called[] = {LK_STATUS_FUNCTIONS(CALLED_AS)};
     assert_int_equal(checked_call_count, all->count);
@@ -119,7 +113,7 @@ static void every_function_of_the_header_is_checked(void **state) {
 /* ------------------------------------------------------------------------------ the check */
 
 typedef struct {
-    int status; /* as waitpid() has it */
+    int status; /* as from waitpid() */
     char said[1024];
 } ending;
 
@@ -155,10 +149,9 @@ static void assert_noticed(const char *what, const char *as, lk_status status, c
     assert_says(end.said, lk_last_error());
 }
 
-static void a_status_that_is_not_listed_ends_the_program(void **state) {
-    (void)state;
+TEST(a_status_that_is_not_listed_ends_the_program) {
     lk_lock *lock = NULL;
-    assert_status(lk_wrlock(lock), LK_INVALID); /* leaves a sentence that must be shown */
+    assert_status(lk_wrlock(lock), LK_INVALID); /* sets the error that must be shown */
     assert_true(*lk_last_error());
     assert_noticed("lk_cancel", "lk_cancel", LK_CANCELED, "LK_CANCELED");
     assert_noticed("lk_wrunlock", "lk_wrunlock", LK_BUSY, "LK_BUSY");
@@ -168,8 +161,7 @@ static void a_status_that_is_not_listed_ends_the_program(void **state) {
     assert_noticed("lk_unknown", "lk_unknown", LK_OK, "LK_OK");
 }
 
-static void a_status_that_is_listed_passes(void **state) {
-    (void)state;
+TEST(a_status_that_is_listed_passes) {
     assert_int_equal(check_in_a_child("lk_cancel", "lk_cancel", LK_INVALID).status, 0);
     assert_int_equal(check_in_a_child("lk_timedrdlock", "lk_timedrdlock", LK_TIMEOUT).status, 0);
     assert_int_equal(check_in_a_child("a callback", "lk_wrlock", LK_CANCELED).status, 0);
@@ -192,37 +184,23 @@ static void be_told(lk_lock *lock, lk_status status, void *arg) {
     atomic_fetch_add(&self->count, 1);
 }
 
-static void a_callback_is_told_what_it_is_told_without_the_check(void **state) {
-    (void)state;
+TEST(a_callback_is_told_what_it_is_told_without_the_check) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "l:held"), handle_of(client, "l:held")};
+    lk_lock *locks[] = {new_lock(client, "l:held"), new_lock(client, "l:held")};
     told taken = {0}, given = {0};
     assert_ok(lk_wrlock(locks[0]));
     assert_ok(lk_acquire_async(locks[1], LK_WRITE, 0, be_told, &taken));
     assert_ok(lk_release_async(locks[1], LK_READ, be_told, &given));
-    assert_eventually(atomic_load(&taken.count) == 1 && atomic_load(&given.count) == 1);
+    eventually(atomic_load(&taken.count) == 1 && atomic_load(&given.count) == 1);
     assert_ptr_equal(taken.lock, locks[1]);
     assert_int_equal(taken.status, LK_BUSY);
     assert_says(taken.said, lk_status_text(LK_BUSY));
     assert_int_equal(given.status, LK_NOT_HELD);
     assert_says(given.said, "no read hold");
     assert_ok(lk_release_async(locks[0], LK_WRITE, NULL, NULL));
-    assert_eventually(world_key_count() == 0);
-    free_handles(locks, 2);
-    lk_close(client);
+    eventually(is_empty());
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_lists_are_those_of_the_header),
-        cmocka_unit_test(every_function_lists_success),
-        cmocka_unit_test(declarations_after_one_comment_share_its_list),
-        cmocka_unit_test(a_comment_about_something_else_is_nobodys_list),
-        cmocka_unit_test(only_a_status_on_a_line_of_its_own_is_listed),
-        cmocka_unit_test(every_function_of_the_header_is_checked),
-        cmocka_unit_test(a_status_that_is_not_listed_ends_the_program),
-        cmocka_unit_test(a_status_that_is_listed_passes),
-        world_test(a_callback_is_told_what_it_is_told_without_the_check),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

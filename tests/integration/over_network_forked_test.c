@@ -1,20 +1,6 @@
-/* fork() while a client connects again by TLS: its child can close what was being made. */
-#include "latchkey.h"
+/* fork() while a client reconnects by TLS: the child can close the half-made connection. */
 #include "tls_server.h"
-
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "world.h"
 
 enum { TARGET_MOST = 64, DESCRIPTORS = 256, STEPS = 5000, TIMEOUT_MS = 200 };
 
@@ -24,17 +10,10 @@ static int start(void **state) {
     (void)state;
     assert_true(certificates_make());
     secure = tls_server_start("here", "no", NULL);
-    return secure.server ? 0 : -1;
+    return begin_world_of(secure.server);
 }
 
-static int stop(void **state) {
-    (void)state;
-    test_server_stop(secure.server);
-    certificates_remove();
-    return 0;
-}
-
-/* What the descriptors lead to, if that is a socket; "" otherwise. */
+/* For each descriptor the socket that it leads to, or "". */
 typedef struct {
     char targets[DESCRIPTORS][TARGET_MOST];
     int count;
@@ -59,14 +38,14 @@ static bool has_another(const socket_list *now, const socket_list *before) {
     return false;
 }
 
-/* The kernel takes connections for a server that is stopped; the handshake is not answered. */
+/* The kernel accepts connections for a stopped server. Nobody answers the handshake. */
 static bool wait_for_another(const socket_list *before) {
     socket_list now;
     for (int i = 0; i < STEPS; i++) {
         list_sockets(&now);
         if (has_another(&now, before))
             return true;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        sleep_ms(1);
     }
     return false;
 }
@@ -83,18 +62,14 @@ static int close_in_a_child(lk_client *client, int sockets_without_it) {
     return waitpid(child, &ended, 0) == child ? ended : -1;
 }
 
-static void a_child_closes_the_connection_whose_handshake_is_under_way(void **state) {
-    (void)state;
+TEST(a_child_closes_the_connection_whose_handshake_is_under_way) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt"),
                                  .command_timeout_ms = TIMEOUT_MS};
-    char url[64];
     socket_list without, with;
-    lk_client *client = NULL;
-    lk_lock *lock = NULL;
-    snprintf(url, sizeof url, "rediss://127.0.0.1:%u", secure.port);
     list_sockets(&without);
-    assert_int_equal(lk_open(url, &options, &client), LK_OK);
-    assert_int_equal(lk_lock_new(client, "x", NULL, &lock), LK_OK);
+    lk_client *client =
+        open_client_url(world_print("rediss://127.0.0.1:%u", secure.port), &options);
+    lk_lock *lock = new_lock(client, "x");
     list_sockets(&with);
     kill(test_server_pid(secure.server), SIGSTOP);
     lk_status status = lk_trywrlock(lock);
@@ -104,13 +79,10 @@ static void a_child_closes_the_connection_whose_handshake_is_under_way(void **st
     assert_int_equal(status, LK_UNAVAILABLE);
     assert_true(is_dialing);
     assert_int_equal(ended, 0);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_closes_the_connection_whose_handshake_is_under_way),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
+    int failed = world_run(start);
+    certificates_remove();
+    return failed;
 }

@@ -1,39 +1,17 @@
 /*
- * Locks over TCP and TLS, with users, passwords and databases: whatever the way to the server, the
- * lock is the same. Which certificates are refused, and in which words, is in client/tls_test.c.
+ * Locks over TCP and TLS, with users, passwords and databases. client/tls_test.c tests which
+ * certificates are refused, and the texts of the errors.
  */
-#include "latchkey.h"
-#include "test_memory.h"
 #include "tls_server.h"
+#include "world.h"
 
-#include <hiredis/hiredis.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 8, ROUNDS = 60 };
 
 static tcp_server secure, guarded, plain;
 
-/* By the server's own socket; a server that asks for a password from the start looks dead. */
-static bool tell(const test_server *server, const char *command) {
-    redisContext *context = redisConnectUnix(test_server_socket(server));
-    redisReply *reply = context && !context->err ? redisCommand(context, command) : NULL;
-    bool done = reply && reply->type == REDIS_REPLY_STATUS;
-    freeReplyObject(reply);
-    redisFree(context);
-    return done;
-}
-
+/* The password is set later: test_server_start() could not talk to a server that has one. */
 static int start_all(void **state) {
     (void)state;
     assert_true(certificates_make());
@@ -41,31 +19,10 @@ static int start_all(void **state) {
     guarded = tls_server_start("here", "yes", NULL);
     plain = plain_server_start(NULL);
     assert_true(secure.server && guarded.server && plain.server);
-    assert_true(tell(plain.server, "ACL SETUSER ann on >pearls ~lk:* &lk:* +@all"));
-    assert_true(tell(plain.server, "CONFIG SET requirepass swordfish"));
-    return 0;
-}
-
-static int stop_all(void **state) {
-    (void)state;
-    test_server_stop(secure.server);
-    test_server_stop(guarded.server);
-    test_server_stop(plain.server);
-    certificates_remove();
-    return 0;
-}
-
-static lk_status open_at(const lk_client_options *options, lk_client **out, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static lk_status open_at(const lk_client_options *options, lk_client **out, const char *format,
-                         ...) {
-    char url[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(url, sizeof url, format, arguments);
-    va_end(arguments);
-    return lk_open(url, options, out);
+    redisContext *inside = connect_to(plain.server);
+    ask_at(inside, "ACL SETUSER ann on >pearls ~lk:* &lk:* +@all");
+    ask_at(inside, "CONFIG SET requirepass swordfish");
+    return begin_world_of(secure.server);
 }
 
 /* ------------------------------------------------------------------------------ many threads */
@@ -92,7 +49,7 @@ static void *count_up(void *context) {
     return NULL;
 }
 
-/* Contended and pipelined: threads read and write one connection, and wait at the other. */
+/* The threads share one connection for commands, and one for messages. */
 static void count_with_many_threads(lk_client *client) {
     worker workers[THREADS];
     int counter = 0;
@@ -109,6 +66,7 @@ static void count_with_many_threads(lk_client *client) {
 
 typedef struct {
     pthread_barrier_t *start;
+    const char *url;
     const lk_client_options *options;
     lk_status status;
     pthread_t thread;
@@ -118,21 +76,21 @@ static void *open_over_tls(void *context) {
     opener *self = context;
     lk_client *client = NULL;
     pthread_barrier_wait(self->start);
-    self->status = open_at(self->options, &client, "rediss://localhost:%u", secure.port);
+    self->status = lk_open(self->url, self->options, &client);
     if (self->status == LK_OK)
         lk_close(client);
     return NULL;
 }
 
-/* The first to use TLS in this process: it is loaded under them. */
-static void many_threads_may_be_the_first_to_use_tls(void **state) {
-    (void)state;
+/* The first use of TLS in this process: several threads load it at once. */
+TEST(many_threads_may_be_the_first_to_use_tls) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
+    char *url = world_print("rediss://localhost:%u", secure.port);
     opener openers[THREADS];
     pthread_barrier_t start;
     assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
-        openers[i] = (opener){.start = &start, .options = &options};
+        openers[i] = (opener){.start = &start, .url = url, .options = &options};
         assert_int_equal(pthread_create(&openers[i].thread, NULL, open_over_tls, &openers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -142,52 +100,48 @@ static void many_threads_may_be_the_first_to_use_tls(void **state) {
     pthread_barrier_destroy(&start);
 }
 
-static void locks_work_over_tls(void **state) {
-    (void)state;
+TEST(locks_work_over_tls) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
-    lk_client *client;
-    assert_int_equal(open_at(&options, &client, "rediss://localhost:%u", secure.port), LK_OK);
+    lk_client *client =
+        open_client_url(world_print("rediss://localhost:%u", secure.port), &options);
     count_with_many_threads(client);
-    lk_close(client);
 }
 
-static void locks_work_over_tcp(void **state) {
-    (void)state;
-    lk_client *client;
-    assert_int_equal(open_at(NULL, &client, "redis://:swordfish@127.0.0.1:%u", plain.port), LK_OK);
+TEST(locks_work_over_tcp) {
+    lk_client *client =
+        open_client_url(world_print("redis://:swordfish@127.0.0.1:%u", plain.port), NULL);
     count_with_many_threads(client);
-    lk_close(client);
 }
 
-static void a_client_shows_its_certificate(void **state) {
-    (void)state;
+TEST(a_client_shows_its_certificate) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt"),
                                  .tls_cert = certificate_file("client.crt"),
                                  .tls_key = certificate_file("client.key")};
-    lk_client *client;
-    assert_int_equal(open_at(&options, &client, "rediss://127.0.0.1:%u", guarded.port), LK_OK);
+    lk_client *client =
+        open_client_url(world_print("rediss://127.0.0.1:%u", guarded.port), &options);
     count_with_many_threads(client);
-    lk_close(client);
 }
 
-static void a_client_without_the_certificate_it_needs_is_denied(void **state) {
-    (void)state;
+TEST(a_client_without_the_certificate_it_needs_is_denied) {
     lk_client_options options = {.tls_ca = certificate_file("ca.crt")};
     lk_client *client = NULL;
-    assert_int_equal(open_at(&options, &client, "rediss://127.0.0.1:%u", guarded.port), LK_DENIED);
+    assert_status(lk_open(world_print("rediss://127.0.0.1:%u", guarded.port), &options, &client),
+                  LK_DENIED);
     assert_null(client);
-    assert_non_null(strstr(lk_last_error(), "certificate"));
+    assert_said("certificate");
 }
 
-static void a_server_that_nobody_vouches_for_is_denied(void **state) {
-    (void)state;
+TEST(a_server_that_nobody_vouches_for_is_denied) {
     lk_client_options options = {.tls_ca = certificate_file("other.crt")};
     lk_client *client = NULL;
-    assert_int_equal(open_at(&options, &client, "rediss://localhost:%u", secure.port), LK_DENIED);
-    assert_int_equal(open_at(NULL, &client, "rediss://localhost:%u", secure.port), LK_DENIED);
+    assert_status(lk_open(world_print("rediss://localhost:%u", secure.port), &options, &client),
+                  LK_DENIED);
+    assert_status(lk_open(world_print("rediss://localhost:%u", secure.port), NULL, &client),
+                  LK_DENIED);
     options = (lk_client_options){.tls_ca = certificate_file("ca.crt"),
                                   .tls_server_name = "elsewhere.test"};
-    assert_int_equal(open_at(&options, &client, "rediss://localhost:%u", secure.port), LK_DENIED);
+    assert_status(lk_open(world_print("rediss://localhost:%u", secure.port), &options, &client),
+                  LK_DENIED);
     assert_null(client);
 }
 
@@ -195,7 +149,7 @@ static void a_server_that_nobody_vouches_for_is_denied(void **state) {
 
 enum { BRIEF_MS = 300 };
 
-/* Both ways to a server refuse it, with this hint. */
+/* lk_open() and lk_examine() fail with this hint. */
 static void assert_hint(const char *hint, const char *format, unsigned port) {
     lk_client_options options = {.connect_timeout_ms = BRIEF_MS};
     lk_client *client;
@@ -210,19 +164,17 @@ static void assert_hint(const char *hint, const char *format, unsigned port) {
         fail_msg("lk_examine: %s", lk_last_error());
 }
 
-static void a_plain_url_to_a_port_of_tls_hints_at_tls(void **state) {
-    (void)state;
+TEST(a_plain_url_to_a_port_of_tls_hints_at_tls) {
     assert_hint("the server may expect TLS: try rediss://", "redis://localhost:%u", secure.port);
     assert_hint("the server may expect TLS: try rediss://", "redis://:x@127.0.0.1:%u", secure.port);
     assert_hint("the server may expect TLS: try rediss://", "redis://127.0.0.1:%u/2", guarded.port);
 }
 
-static void a_url_with_tls_to_a_plain_port_hints_at_none(void **state) {
-    (void)state;
+TEST(a_url_with_tls_to_a_plain_port_hints_at_none) {
     assert_hint("try redis://", "rediss://localhost:%u", plain.port);
 }
 
-/* A server at `door` that says the same to everybody, at once or when it was spoken to. */
+/* A server that sends the same bytes to every client, at once or after the first request. */
 typedef struct {
     int door;
     const char *words;
@@ -258,89 +210,67 @@ static void speaker_end(speaker *self) {
     close(self->door);
 }
 
-static void an_alert_of_tls_hints_at_tls(void **state) {
-    (void)state;
+TEST(an_alert_of_tls_hints_at_tls) {
     static const char alert[] = {0x15, 3, 3, 0, 2, 2, 70};
     for (int listens = 0; listens < 2; listens++) {
-        speaker server = {.words = alert, .length = sizeof alert, .listens = listens};
+        speaker speaking = {.words = alert, .length = sizeof alert, .listens = listens};
         unsigned port;
-        speaker_start(&server, &port);
+        speaker_start(&speaking, &port);
         assert_hint("the server expects TLS on this port; try rediss://", "redis://127.0.0.1:%u",
                     port);
-        speaker_end(&server);
+        speaker_end(&speaking);
     }
 }
 
-static void a_server_that_hangs_up_at_once_may_want_tls(void **state) {
-    (void)state;
-    speaker server = {.words = "", .listens = true};
+TEST(a_server_that_hangs_up_at_once_may_want_tls) {
+    speaker speaking = {.words = "", .listens = true};
     unsigned port;
-    speaker_start(&server, &port);
+    speaker_start(&speaking, &port);
     assert_hint("has closed the connection; the server may expect TLS: try rediss://",
                 "redis://127.0.0.1:%u", port);
-    speaker_end(&server);
+    speaker_end(&speaking);
 }
 
-static void a_server_that_has_answered_does_not_want_tls(void **state) {
-    (void)state;
-    speaker server = {.words = "+OK\r\n", .length = 5, .listens = true};
+TEST(a_server_that_has_answered_does_not_want_tls) {
+    speaker speaking = {.words = "+OK\r\n", .length = 5, .listens = true};
     unsigned port;
     lk_client *client;
-    speaker_start(&server, &port);
-    assert_int_equal(open_at(NULL, &client, "redis://127.0.0.1:%u", port), LK_UNAVAILABLE);
-    assert_non_null(strstr(lk_last_error(), "has closed the connection"));
-    assert_null(strstr(lk_last_error(), "TLS"));
-    speaker_end(&server);
+    speaker_start(&speaking, &port);
+    assert_status(lk_open(world_print("redis://127.0.0.1:%u", port), NULL, &client),
+                  LK_UNAVAILABLE);
+    assert_said("has closed the connection");
+    assert_says_not(lk_last_error(), "TLS");
+    speaker_end(&speaking);
 }
 
 /* ------------------------------------------------------------------------------ who, and where */
 
-static void a_user_of_the_acl_works_with_its_password(void **state) {
-    (void)state;
-    lk_client *client;
-    assert_int_equal(open_at(NULL, &client, "valkey://ann:pearls@localhost:%u", plain.port), LK_OK);
+TEST(a_user_of_the_acl_works_with_its_password) {
+    lk_client *client =
+        open_client_url(world_print("valkey://ann:pearls@localhost:%u", plain.port), NULL);
     count_with_many_threads(client);
-    lk_close(client);
     client = NULL;
-    assert_int_equal(open_at(NULL, &client, "redis://ann:swine@localhost:%u", plain.port),
-                     LK_DENIED);
-    assert_null(strstr(lk_last_error(), "swine"));
-    assert_non_null(strstr(lk_last_error(), "ann@localhost"));
+    assert_status(lk_open(world_print("redis://ann:swine@localhost:%u", plain.port), NULL, &client),
+                  LK_DENIED);
+    assert_says_not(lk_last_error(), "swine");
+    assert_said("ann@localhost");
 }
 
-static void databases_have_locks_of_their_own(void **state) {
-    (void)state;
-    lk_client *clients[2];
+TEST(databases_have_locks_of_their_own) {
     lk_lock *locks[2];
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(
-            open_at(NULL, &clients[i], "redis://:swordfish@localhost:%u/%u", plain.port, 3 * i),
-            LK_OK);
-        assert_int_equal(lk_lock_new(clients[i], "x", NULL, &locks[i]), LK_OK);
-        assert_int_equal(lk_trywrlock(locks[i]), LK_OK);
+        char *url = world_print("redis://:swordfish@localhost:%u/%u", plain.port, 3 * i);
+        locks[i] = new_lock(open_client_url(url, NULL), "x");
+        assert_ok(lk_trywrlock(locks[i]));
     }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(lk_wrunlock(locks[i]), LK_OK);
-        lk_lock_free(locks[i]);
-        lk_close(clients[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        assert_ok(lk_wrunlock(locks[i]));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_threads_may_be_the_first_to_use_tls),
-        cmocka_unit_test(locks_work_over_tls),
-        cmocka_unit_test(locks_work_over_tcp),
-        cmocka_unit_test(a_client_shows_its_certificate),
-        cmocka_unit_test(a_client_without_the_certificate_it_needs_is_denied),
-        cmocka_unit_test(a_server_that_nobody_vouches_for_is_denied),
-        cmocka_unit_test(a_plain_url_to_a_port_of_tls_hints_at_tls),
-        cmocka_unit_test(a_url_with_tls_to_a_plain_port_hints_at_none),
-        cmocka_unit_test(an_alert_of_tls_hints_at_tls),
-        cmocka_unit_test(a_server_that_hangs_up_at_once_may_want_tls),
-        cmocka_unit_test(a_server_that_has_answered_does_not_want_tls),
-        cmocka_unit_test(a_user_of_the_acl_works_with_its_password),
-        cmocka_unit_test(databases_have_locks_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, start_all, stop_all);
+    int failed = world_run(start_all);
+    test_server_stop(guarded.server);
+    test_server_stop(plain.server);
+    certificates_remove();
+    return failed;
 }

@@ -1,12 +1,10 @@
 /*
- * What every call says when the server refuses it for good. That a status is one that the header
- * lists for the function is checked around every call (support/checked_calls.h).
+ * The status of every call when the server refuses it for good. support/checked_calls.h checks
+ * around every call that the header lists its status.
  */
 #include "every_call.h"
-#include "fake_server.h"
-#include "world.h"
 
-enum { PATIENT_MS = 30000 };
+enum { LONG_TIMEOUT_MS = 30000 }; /* a command_timeout_ms that no test waits for */
 
 static const struct {
     const char *reply;
@@ -24,16 +22,8 @@ enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
 static fake_server *fake;
 
-static int set_up(void **state) {
-    world_begin(state);
-    fake = fake_server_start(test_server_socket(world_server));
-    return fake ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    fake_server_stop(fake);
-    return 0;
+static void fake_before_server(void) {
+    fake = start_fake();
 }
 
 static void refuse(const char *reply) {
@@ -47,47 +37,42 @@ static void assert_refused(lk_status got, size_t refusal, const char *what) {
                  lk_status_name(got), got ? lk_last_error() : "");
 }
 
-static void every_call_says_what_a_refusal_means(void **state) {
-    (void)state;
-    lk_client *client = open_fake(fake, PATIENT_MS);
+TEST_WITH(fake_before_server, every_call_says_what_a_refusal_means) {
+    lk_client *client = open_fake(fake, LONG_TIMEOUT_MS);
     for (size_t i = 0; i < REFUSALS; i++) {
         for (size_t j = 0; j < EVERY_CALL; j++) {
-            lk_lock *lock = handle_for(client, &every_call[j]);
+            lk_lock *lock = lock_for(client, &every_call[j]);
             refuse(refusals[i].reply);
             assert_refused(make_call(&every_call[j], client, lock), i, every_call[j].name);
             fake_server_forget(fake);
-            lk_lock_free(lock);
-            world_do("FLUSHALL"); /* what was refused is given back, but only in a while */
+            free_lock(lock);
+            ask("FLUSHALL"); /* the refused releases would be repeated only later */
         }
     }
-    lk_close(client);
 }
 
-static void every_callback_says_what_a_refusal_means(void **state) {
-    (void)state;
-    lk_client *client = open_fake(fake, PATIENT_MS);
+TEST_WITH(fake_before_server, every_callback_says_what_a_refusal_means) {
+    lk_client *client = open_fake(fake, LONG_TIMEOUT_MS);
     for (size_t i = 0; i < REFUSALS; i++) {
         tally taken = {0}, given = {0};
-        lk_lock *locks[] = {handle_of(client, "taken"), handle_of(client, "given")};
+        lk_lock *locks[] = {new_lock(client, "taken"), new_lock(client, "given")};
         assert_ok(lk_wrlock(locks[1]));
         refuse(refusals[i].reply);
         assert_ok(lk_acquire_async(locks[0], LK_WRITE, -1, tally_done, &taken));
         assert_ok(lk_release_async(locks[1], LK_WRITE, tally_done, &given));
-        assert_eventually(atomic_load(&taken.count) && atomic_load(&given.count));
+        eventually(atomic_load(&taken.count) && atomic_load(&given.count));
         assert_refused(atomic_load(&taken.status), i, "lk_acquire_async");
         assert_refused(atomic_load(&given.status), i, "lk_release_async");
         fake_server_forget(fake);
-        free_handles(locks, 2);
-        world_do("FLUSHALL");
+        free_locks(locks, 2);
+        ask("FLUSHALL");
     }
-    lk_close(client);
 }
 
-/* Unlike lk_open(), lk_examine() goes on where the user lacks a right: there it says LK_OK. */
-static void opening_says_what_a_refusal_means(void **state) {
-    (void)state;
+/* lk_examine() returns LK_OK where the user only lacks a right; lk_open() does not. */
+TEST_WITH(fake_before_server, opening_says_what_a_refusal_means) {
     static const char *const requests[] = {"AUTH", "SELECT"};
-    char *url = test_print("unix://:secret@%s?db=1", fake_server_socket(fake));
+    char *url = world_print("unix://:secret@%s?db=1", fake_server_socket(fake));
     for (size_t i = 0; i < REFUSALS; i++) {
         if (strncmp(refusals[i].reply, "-LK", 3) == 0)
             continue; /* an error of the scripts, and opening runs none */
@@ -103,16 +88,8 @@ static void opening_says_what_a_refusal_means(void **state) {
             fake_server_forget(fake);
         }
     }
-    free(url);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        TEST(every_call_says_what_a_refusal_means),
-        TEST(every_callback_says_what_a_refusal_means),
-        TEST(opening_says_what_a_refusal_means),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

@@ -1,4 +1,4 @@
-/* lk_list: which names, in which order, and what it costs the server. */
+/* lk_list: the names, their order, and the cost for the server. */
 #include "world.h"
 
 typedef struct {
@@ -25,7 +25,7 @@ static void list_clear(list *self) {
     free(self->names);
 }
 
-/* The names that it has are these, ended by NULL, in this order. */
+/* lk_list finds exactly these names, ended by NULL, in this order. */
 static void assert_list(lk_client *client, const char *pattern, const char *const *wanted) {
     list self = list_of(client, pattern);
     size_t count = 0;
@@ -41,7 +41,7 @@ static void assert_list(lk_client *client, const char *pattern, const char *cons
 
 static void hold_all(lk_client *client, const char *const *wanted, lk_lock **locks) {
     for (size_t i = 0; wanted[i]; i++) {
-        locks[i] = handle_of(client, wanted[i]);
+        locks[i] = new_lock(client, wanted[i]);
         assert_ok(lk_wrlock(locks[i]));
     }
 }
@@ -50,8 +50,7 @@ static void hold_all(lk_client *client, const char *const *wanted, lk_lock **loc
 
 static const char *const none[] = {NULL};
 
-static void locks_are_listed_once_sorted_by_bytes(void **state) {
-    (void)state;
+TEST(locks_are_listed_once_sorted_by_bytes) {
     static const char *const held[] = {"b:2", "a:10", "B:1", "a:9", "\xff", "a", NULL};
     static const char *const sorted[] = {"B:1", "a", "a:10", "a:9", "b:2", "\xff", NULL};
     lk_client *client = open_client();
@@ -62,12 +61,9 @@ static void locks_are_listed_once_sorted_by_bytes(void **state) {
     for (size_t i = 0; i < 6; i++)
         assert_ok(lk_wrunlock(locks[i]));
     assert_list(client, NULL, none);
-    free_handles(locks, 6);
-    lk_close(client);
 }
 
-static void a_pattern_is_one_of_fnmatch(void **state) {
-    (void)state;
+TEST(a_pattern_is_one_of_fnmatch) {
     static const char *const held[] = {"order:1", "order:2", "order:12", "user:1", "[x]", "a*b",
                                        "axb",     "a\\b",    ".dot",     "a/b",    NULL};
     static const struct {
@@ -94,12 +90,9 @@ static void a_pattern_is_one_of_fnmatch(void **state) {
     hold_all(client, held, locks);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_list(client, cases[i].pattern, cases[i].wanted);
-    free_handles(locks, 10);
-    lk_close(client);
 }
 
-static void names_with_braces_and_percent_signs_are_listed_as_they_are(void **state) {
-    (void)state;
+TEST(names_with_braces_and_percent_signs_are_listed_as_they_are) {
     static const char *const held[] = {"%", "%%", "%}a", "a%", "a{b}c", "{", "{}", "}", "}a", NULL};
     lk_client *client = open_client();
     lk_lock *locks[9];
@@ -111,68 +104,55 @@ static void names_with_braces_and_percent_signs_are_listed_as_they_are(void **st
     assert_list(client, "}*", (const char *const[]){"}", "}a", NULL});
     assert_list(client, "%*", (const char *const[]){"%", "%%", "%}a", NULL});
     assert_list(client, "?a", (const char *const[]){"}a", NULL});
-    free_handles(locks, 9);
-    lk_close(client);
 }
 
-static void locks_that_are_waited_for_or_abandoned_are_listed(void **state) {
-    (void)state;
+TEST(locks_that_are_waited_for_or_abandoned_are_listed) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "l:waited"), handle_of(client, "l:waited"),
-                        handle_leased(client, "l:left", 200)};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "l:waited"), new_lock(client, "l:waited"),
+                        new_leased_lock(client, "l:left", 200)};
+    call waiter;
     assert_ok(lk_rdlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "l:waited", 1);
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "l:waited", 1);
     assert_ok(lk_wrlock(locks[2]));
     assert_ok(lk_force_release(client, "l:left", NULL));
     assert_list(client, "l:*", (const char *const[]){"l:left", "l:waited", NULL});
     assert_ok(lk_rdunlock(locks[0]));
-    assert_ok(taker_join(&waiter));
-    free_handles(locks, 3);
-    lk_close(client);
+    assert_call(&waiter, LK_OK);
 }
 
-static void other_keys_are_no_locks(void **state) {
-    (void)state;
-    lk_client *clients[] = {open_client(), open_with(&(lk_client_options){.prefix = "lk2"}),
-                            open_with(&(lk_client_options){.prefix = "l?"})};
-    lk_lock *locks[] = {handle_of(clients[0], "mine"), handle_of(clients[1], "second"),
-                        handle_of(clients[2], "third")};
-    world_do("SET foreign x");
-    world_do("SET lk:plain x");
-    world_do("HSET lk:{} a b");
-    world_do("HSET other:{a} a b");
-    world_do("SADD lk:{a}:d x");
+TEST(other_keys_are_no_locks) {
+    lk_client *clients[] = {open_client(), open_client_with(&(lk_client_options){.prefix = "lk2"}),
+                            open_client_with(&(lk_client_options){.prefix = "l?"})};
+    lk_lock *locks[] = {new_lock(clients[0], "mine"), new_lock(clients[1], "second"),
+                        new_lock(clients[2], "third")};
+    ask("SET foreign x");
+    ask("SET lk:plain x");
+    ask("HSET lk:{} a b");
+    ask("HSET other:{a} a b");
+    ask("SADD lk:{a}:d x");
     for (size_t i = 0; i < 3; i++)
         assert_ok(lk_wrlock(locks[i]));
     assert_list(clients[0], NULL, (const char *const[]){"mine", NULL});
     assert_list(clients[1], NULL, (const char *const[]){"second", NULL});
     assert_list(clients[2], NULL, (const char *const[]){"third", NULL});
-    for (size_t i = 0; i < 3; i++) {
-        lk_lock_free(locks[i]);
-        lk_close(clients[i]);
-    }
 }
 
-/* Only a look at it tells that it is none; whoever is told of it can say so. */
-static void a_key_of_another_type_in_the_place_of_a_lock_is_listed(void **state) {
-    (void)state;
+/* lk_list does not look inside keys. lk_inspect() tells that this one is not a lock. */
+TEST(a_key_of_another_type_in_the_place_of_a_lock_is_listed) {
     static const char *const foreign[] = {"set", "string", NULL};
     lk_client *client = open_client();
-    world_do("SET lk:{string} x");
-    world_do("SADD lk:{set} x");
+    ask("SET lk:{string} x");
+    ask("SADD lk:{set} x");
     assert_list(client, NULL, foreign);
     for (size_t i = 0; foreign[i]; i++) {
         lk_info *info = NULL;
         assert_int_equal(lk_inspect(client, foreign[i], &info), LK_INVALID);
     }
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ how */
 
-static void a_listing_stops_when_told_to(void **state) {
-    (void)state;
+TEST(a_listing_stops_when_told_to) {
     static const char *const held[] = {"a", "b", "c", "d", NULL};
     lk_client *client = open_client();
     lk_lock *locks[4];
@@ -182,8 +162,6 @@ static void a_listing_stops_when_told_to(void **state) {
     assert_int_equal(self.count, 2);
     assert_string_equal(self.names[1], "b");
     list_clear(&self);
-    free_handles(locks, 4);
-    lk_close(client);
 }
 
 typedef struct {
@@ -202,8 +180,7 @@ static bool look_inside(const char *name, void *arg) {
     return ++self->count < 3;
 }
 
-static void the_callback_runs_on_the_callers_thread_and_may_use_every_call(void **state) {
-    (void)state;
+TEST(the_callback_runs_on_the_callers_thread_and_may_use_every_call) {
     static const char *const held[] = {"a", "b", "c", NULL};
     lk_client *client = open_client();
     lk_lock *locks[3];
@@ -214,28 +191,25 @@ static void the_callback_runs_on_the_callers_thread_and_may_use_every_call(void 
     assert_true(pthread_equal(self.thread, pthread_self()));
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(self.statuses[i], LK_OK);
-    free_handles(locks, 3);
-    lk_close(client);
 }
 
 enum { MANY = 3000 };
 
-static void thousands_of_locks_are_listed_without_stopping_the_server(void **state) {
-    (void)state;
+TEST(thousands_of_locks_are_listed_without_stopping_the_server) {
     static lk_lock *locks[MANY];
     lk_client *client = open_client();
     tally done = {0};
     for (size_t i = 0; i < MANY; i++) {
         char name[32];
         snprintf(name, sizeof name, "many:%05zu", i);
-        locks[i] = handle_of(client, name);
+        locks[i] = new_lock(client, name);
         assert_ok(lk_acquire_async(locks[i], LK_WRITE, -1, tally_done, &done));
     }
-    assert_eventually(atomic_load(&done.count) == MANY);
-    world_do("CONFIG RESETSTAT");
+    eventually(atomic_load(&done.count) == MANY);
+    ask("CONFIG RESETSTAT");
     list all = list_of(client, "many:*");
-    assert_int_equal(world_calls("keys"), 0);
-    assert_true(world_calls("scan") > 1); /* in steps */
+    assert_int_equal(command_calls("keys"), 0);
+    assert_true(command_calls("scan") > 1); /* in steps */
     assert_int_equal(all.count, MANY);
     for (size_t i = 0; i < MANY; i++) {
         char name[32];
@@ -243,22 +217,11 @@ static void thousands_of_locks_are_listed_without_stopping_the_server(void **sta
         assert_string_equal(all.names[i], name);
     }
     list_clear(&all);
-    free_handles(locks, MANY);
-    lk_close(client);
+    free_locks(locks, MANY);
+    close_client(client);
     assert_nothing_left();
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(locks_are_listed_once_sorted_by_bytes),
-        world_test(a_pattern_is_one_of_fnmatch),
-        world_test(names_with_braces_and_percent_signs_are_listed_as_they_are),
-        world_test(locks_that_are_waited_for_or_abandoned_are_listed),
-        world_test(other_keys_are_no_locks),
-        world_test(a_key_of_another_type_in_the_place_of_a_lock_is_listed),
-        world_test(a_listing_stops_when_told_to),
-        world_test(the_callback_runs_on_the_callers_thread_and_may_use_every_call),
-        world_test(thousands_of_locks_are_listed_without_stopping_the_server),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

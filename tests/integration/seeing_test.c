@@ -1,12 +1,11 @@
-/* lk_inspect and lk_force_release: what is seen of a lock, and what force does to it. */
+/* lk_inspect and lk_force_release. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ lk_inspect */
 
-static void nobody_is_in_a_lock_that_nobody_uses(void **state) {
-    (void)state;
+TEST(nobody_is_in_a_lock_that_nobody_uses) {
     lk_client *client = open_client();
-    lk_info *info = look(client, "s:free");
+    lk_info *info = inspect(client, "s:free");
     assert_string_equal(info->name, "s:free");
     assert_true(info->server_time_us > 0);
     assert_int_equal(info->policy, LK_FAIR);
@@ -16,23 +15,20 @@ static void nobody_is_in_a_lock_that_nobody_uses(void **state) {
     assert_int_equal(info->holder_count, 0);
     assert_int_equal(info->waiter_total, 0);
     assert_int_equal(info->waiter_count, 0);
-    lk_info_free(info);
     assert_nothing_left();
-    lk_close(client);
 }
 
-static void a_holder_is_seen_with_all_that_is_known_of_it(void **state) {
-    (void)state;
-    lk_client *client = open_with(&(lk_client_options){.app = "the app"});
+TEST(a_holder_is_seen_with_all_that_is_known_of_it) {
+    lk_client *client = open_client_with(&(lk_client_options){.app = "the app"});
     char host[256] = "";
     assert_int_equal(gethostname(host, sizeof host - 1), 0);
     lk_lock_options options = {
         .lease_ms = 20000, .group = "blue", .owner = "ann", .policy = LK_PHASE_FAIR};
-    lk_lock *lock = handle_with(client, "s:holder", &options);
+    lk_lock *lock = new_lock_with(client, "s:holder", &options);
     assert_ok(lk_wrlock(lock));
     for (int i = 0; i < 2; i++)
         assert_ok(lk_rdlock(lock));
-    lk_info *info = look(client, "s:holder");
+    lk_info *info = inspect(client, "s:holder");
     assert_int_equal(info->policy, LK_PHASE_FAIR);
     assert_true(info->fence == lk_fence(lock));
     assert_int_equal(info->holder_total, 1);
@@ -47,24 +43,20 @@ static void a_holder_is_seen_with_all_that_is_known_of_it(void **state) {
     assert_int_equal(holder->reads, 2);
     assert_int_equal(holder->writes, 1);
     assert_true(holder->left_ms > 0 && holder->left_ms <= 20000);
-    assert_true(holder->held_ms >= 0 && holder->held_ms < WORLD_PATIENCE_MS);
+    assert_true(holder->held_ms >= 0 && holder->held_ms < PATIENT_MS);
     assert_true(holder->fence == lk_fence(lock));
     assert_false(holder->provisional);
-    lk_info_free(info);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void ages_grow(void **state) {
-    (void)state;
+TEST(ages_grow) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "s:age"), handle_of(client, "s:age")};
-    taker waiter;
+    lk_lock *locks[] = {new_lock(client, "s:age"), new_lock(client, "s:age")};
+    call waiter;
     assert_ok(lk_wrlock(locks[0]));
-    taker_queue(&waiter, locks[1], LK_WRITE, client, "s:age", 1);
+    begin_wait(&waiter, locks[1], LK_WRITE, client, "s:age", 1);
     int64_t held_ms = 0, waited_ms = 0, from_us = 0, now_us = 0;
     while (held_ms < 100 || waited_ms < 100) {
-        lk_info *info = look(client, "s:age");
+        lk_info *info = inspect(client, "s:age");
         assert_true(info->holders[0].held_ms >= held_ms);
         assert_true(info->waiters[0].waited_ms >= waited_ms);
         assert_true(info->server_time_us >= now_us);
@@ -72,28 +64,24 @@ static void ages_grow(void **state) {
         waited_ms = info->waiters[0].waited_ms;
         now_us = info->server_time_us;
         from_us = from_us ? from_us : now_us;
-        lk_info_free(info);
     }
     assert_true(now_us > from_us);
     assert_ok(lk_wrunlock(locks[0]));
-    assert_ok(taker_join(&waiter));
-    free_handles(locks, 2);
-    lk_close(client);
+    assert_call(&waiter, LK_OK);
 }
 
-static void waiters_are_seen_in_the_order_in_which_they_come_next(void **state) {
-    (void)state;
+TEST(waiters_are_seen_in_the_order_in_which_they_come_next) {
     lk_client *client = open_client();
     lk_lock_options blue = {.group = "blue", .owner = "a reader", .lease_ms = 5000};
-    lk_lock *locks[] = {handle_of(client, "s:waiters"), handle_of(client, "s:waiters"),
-                        handle_of(client, "s:waiters"), handle_with(client, "s:waiters", &blue)};
-    taker writer, reader, upgrader;
+    lk_lock *locks[] = {new_lock(client, "s:waiters"), new_lock(client, "s:waiters"),
+                        new_lock(client, "s:waiters"), new_lock_with(client, "s:waiters", &blue)};
+    call writer, reader, upgrader;
     assert_ok(lk_rdlock(locks[0]));
     assert_ok(lk_rdlock(locks[1]));
-    taker_queue(&writer, locks[2], LK_WRITE, client, "s:waiters", 1);
-    taker_queue(&reader, locks[3], LK_READ, client, "s:waiters", 2);
-    taker_queue(&upgrader, locks[0], LK_WRITE, client, "s:waiters", 3);
-    lk_info *info = look(client, "s:waiters");
+    begin_wait(&writer, locks[2], LK_WRITE, client, "s:waiters", 1);
+    begin_wait(&reader, locks[3], LK_READ, client, "s:waiters", 2);
+    begin_wait(&upgrader, locks[0], LK_WRITE, client, "s:waiters", 3);
+    lk_info *info = inspect(client, "s:waiters");
     assert_int_equal(info->holder_total, 2);
     assert_int_equal(info->waiter_total, 3);
     assert_int_equal(info->waiter_count, 3);
@@ -117,91 +105,75 @@ static void waiters_are_seen_in_the_order_in_which_they_come_next(void **state) 
     }
     assert_true(third->left_ms <= 5000);
     assert_true(second->waited_ms >= third->waited_ms);
-    lk_info_free(info);
     assert_ok(lk_rdunlock(locks[1]));
-    assert_ok(taker_join(&upgrader));
+    assert_call(&upgrader, LK_OK);
     assert_ok(lk_wrunlock(locks[0]));
     assert_ok(lk_rdunlock(locks[0]));
-    assert_ok(taker_join(&writer));
+    assert_call(&writer, LK_OK);
     assert_ok(lk_wrunlock(locks[2]));
-    assert_ok(taker_join(&reader));
-    free_handles(locks, 4);
-    lk_close(client);
+    assert_call(&reader, LK_OK);
 }
 
-static void holders_are_seen_by_the_end_of_their_leases(void **state) {
-    (void)state;
+TEST(holders_are_seen_by_the_end_of_their_leases) {
     lk_client *client = open_client();
     const int64_t leases_ms[] = {60000, 20000, 40000};
     lk_lock *locks[3];
     for (size_t i = 0; i < 3; i++) {
-        locks[i] = handle_leased(client, "s:ends", leases_ms[i]);
+        locks[i] = new_leased_lock(client, "s:ends", leases_ms[i]);
         assert_ok(lk_rdlock(locks[i]));
     }
-    lk_info *info = look(client, "s:ends");
+    lk_info *info = inspect(client, "s:ends");
     assert_int_equal(info->holder_count, 3);
     assert_string_equal(info->holders[0].owner, lk_owner(locks[1]));
     assert_string_equal(info->holders[1].owner, lk_owner(locks[2]));
     assert_string_equal(info->holders[2].owner, lk_owner(locks[0]));
-    lk_info_free(info);
-    free_handles(locks, 3);
-    lk_close(client);
 }
 
 enum { CROWD = 1005 };
 
-static void totals_go_beyond_the_thousand_that_are_shown(void **state) {
-    (void)state;
+TEST(totals_go_beyond_the_thousand_that_are_shown) {
     static lk_lock *locks[CROWD];
     lk_client *client = open_client();
     tally done = {0};
     for (size_t i = 0; i < CROWD; i++) {
-        locks[i] = handle_of(client, "s:crowd");
+        locks[i] = new_lock(client, "s:crowd");
         assert_ok(lk_acquire_async(locks[i], LK_READ, -1, tally_done, &done));
     }
-    assert_eventually(atomic_load(&done.count) == CROWD);
-    lk_info *info = look(client, "s:crowd");
+    eventually(atomic_load(&done.count) == CROWD);
+    lk_info *info = inspect(client, "s:crowd");
     assert_int_equal(info->holder_total, CROWD);
     assert_int_equal(info->holder_count, 1000);
-    lk_info_free(info);
-    free_handles(locks, CROWD);
-    lk_close(client);
 }
 
-static void a_mark_is_seen(void **state) {
-    (void)state;
+TEST(a_mark_is_seen) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_leased(client, "s:mark", 200);
+    lk_lock *lock = new_leased_lock(client, "s:mark", 200);
     assert_ok(lk_wrlock(lock));
     uint64_t fence = lk_fence(lock);
     assert_ok(lk_force_release(client, "s:mark", NULL));
-    lk_info *info = look(client, "s:mark");
+    lk_info *info = inspect(client, "s:mark");
     assert_true(info->abandoned);
     assert_int_equal(info->holder_total, 0);
     assert_true(info->fence >= fence);
-    lk_info_free(info);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ force */
 
-static void force_takes_away_the_holds_of_one_owner(void **state) {
-    (void)state;
+TEST(force_takes_away_the_holds_of_one_owner) {
     lk_client *client = open_client();
-    tally lost = {0}, kept = {0};
+    atomic_int lost = 0, kept = 0;
     lk_lock_options ann = {
-        .owner = "ann", .lease_ms = 300, .on_lost = tally_lost, .on_lost_arg = &lost};
+        .owner = "ann", .lease_ms = 300, .on_lost = count_loss, .on_lost_arg = &lost};
     lk_lock_options bob = {
-        .owner = "bob", .lease_ms = 300, .on_lost = tally_lost, .on_lost_arg = &kept};
-    lk_lock *locks[] = {handle_with(client, "s:one", &ann), handle_with(client, "s:one", &ann),
-                        handle_with(client, "s:one", &bob)};
+        .owner = "bob", .lease_ms = 300, .on_lost = count_loss, .on_lost_arg = &kept};
+    lk_lock *locks[] = {new_lock_with(client, "s:one", &ann), new_lock_with(client, "s:one", &ann),
+                        new_lock_with(client, "s:one", &bob)};
     for (size_t i = 0; i < 3; i++)
         assert_ok(lk_rdlock(locks[i]));
     assert_ok(lk_rdlock(locks[0]));
     assert_ok(lk_force_release(client, "s:one", "ann"));
-    assert_int_equal(holder_total(client, "s:one"), 1);
-    assert_eventually(atomic_load(&lost.losses) == 2); /* one for each handle */
+    assert_int_equal(look_at(client, "s:one").holders, 1);
+    eventually(atomic_load(&lost) == 2); /* one for each handle */
     assert_false(lk_valid(locks[0]));
     assert_false(lk_valid(locks[1]));
     assert_true(lk_valid(locks[2]));
@@ -209,94 +181,65 @@ static void force_takes_away_the_holds_of_one_owner(void **state) {
     assert_status(lk_rdunlock(locks[0]), LK_LOST);
     assert_status(lk_rdunlock(locks[1]), LK_LOST);
     assert_ok(lk_rdunlock(locks[2]));
-    assert_int_equal(atomic_load(&kept.losses), 0);
+    assert_int_equal(atomic_load(&kept), 0);
     assert_nothing_left(); /* readers leave no mark */
-    free_handles(locks, 3);
-    lk_close(client);
-    assert_int_equal(atomic_load(&lost.losses), 2);
+    free_locks(locks, 3);
+    close_client(client);
+    assert_int_equal(atomic_load(&lost), 2);
 }
 
-static void force_takes_away_the_holds_of_everyone(void **state) {
-    (void)state;
+TEST(force_takes_away_the_holds_of_everyone) {
     lk_client *clients[] = {open_client(), open_client()};
-    tally lost = {0};
-    lk_lock_options options = {.lease_ms = 300, .on_lost = tally_lost, .on_lost_arg = &lost};
-    lk_lock *locks[] = {handle_with(clients[0], "s:all", &options),
-                        handle_with(clients[1], "s:all", &options)};
+    atomic_int lost = 0;
+    lk_lock *locks[] = {new_watched_lock(clients[0], "s:all", 300, &lost),
+                        new_watched_lock(clients[1], "s:all", 300, &lost)};
     assert_ok(lk_rdlock(locks[0]));
     assert_ok(lk_rdlock(locks[1]));
     assert_ok(lk_force_release(clients[0], "s:all", NULL));
-    assert_int_equal(holder_total(clients[0], "s:all"), 0);
-    assert_eventually(atomic_load(&lost.losses) == 2);
-    free_handles(locks, 2);
-    lk_close(clients[0]);
-    lk_close(clients[1]);
+    assert_int_equal(look_at(clients[0], "s:all").holders, 0);
+    eventually(atomic_load(&lost) == 2);
 }
 
-static void a_loss_by_force_is_told_at_once_to_who_wants_to_know(void **state) {
-    (void)state;
+TEST(a_loss_by_force_is_told_at_once_to_who_wants_to_know) {
     lk_client *client = open_client();
-    tally lost = {0};
-    lk_lock_options options = {.lease_ms = 86400000, .on_lost = tally_lost, .on_lost_arg = &lost};
-    lk_lock *lock = handle_with(client, "s:told", &options);
+    atomic_int lost = 0;
+    lk_lock *lock = new_watched_lock(client, "s:told", 86400000, &lost);
     assert_ok(lk_wrlock(lock));
     assert_ok(lk_force_release(client, "s:told", NULL));
-    assert_eventually(atomic_load(&lost.losses) == 1);
+    eventually(atomic_load(&lost) == 1);
     assert_false(lk_valid(lock));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void force_of_nobody_is_not_held(void **state) {
-    (void)state;
+TEST(force_of_nobody_is_not_held) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "s:nobody");
+    lk_lock *lock = new_lock(client, "s:nobody");
     assert_status(lk_force_release(client, "s:nobody", NULL), LK_NOT_HELD);
-    assert_says(lk_last_error(), "s:nobody");
-    assert_says(lk_last_error(), world_url);
+    assert_said("s:nobody");
+    assert_said(server_url);
     assert_ok(lk_wrlock(lock));
     assert_status(lk_force_release(client, "s:nobody", "somebody else"), LK_NOT_HELD);
-    assert_says(lk_last_error(), "somebody else");
+    assert_said("somebody else");
     assert_true(is_holder(client, "s:nobody", lock));
     assert_ok(lk_force_release(client, "s:nobody", lk_owner(lock)));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void waiters_stay_and_are_granted_when_a_holder_is_forced_out(void **state) {
-    (void)state;
+TEST(waiters_stay_and_are_granted_when_a_holder_is_forced_out) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_leased(client, "s:granted", 300), handle_of(client, "s:granted"),
-                        handle_of(client, "s:granted")};
-    taker waiters[2];
+    lk_lock *locks[] = {new_leased_lock(client, "s:granted", 300), new_lock(client, "s:granted"),
+                        new_lock(client, "s:granted")};
+    call waiters[2];
     assert_ok(lk_wrlock(locks[0]));
-    taker_queue(&waiters[0], locks[1], LK_WRITE, client, "s:granted", 1);
-    taker_queue(&waiters[1], locks[2], LK_WRITE, client, "s:granted", 2);
+    begin_wait(&waiters[0], locks[1], LK_WRITE, client, "s:granted", 1);
+    begin_wait(&waiters[1], locks[2], LK_WRITE, client, "s:granted", 2);
     assert_ok(lk_force_release(client, "s:granted", NULL));
-    assert_ok(taker_join(&waiters[0]));
-    assert_true(lk_abandoned(locks[1])); /* the writer before it did not give it back */
-    assert_int_equal(waiter_total(client, "s:granted"), 1);
+    assert_call(&waiters[0], LK_OK);
+    assert_true(lk_abandoned(locks[1])); /* the writer before it did not unlock */
+    assert_int_equal(look_at(client, "s:granted").waiters, 1);
     assert_ok(lk_wrunlock(locks[1]));
-    assert_ok(taker_join(&waiters[1]));
+    assert_call(&waiters[1], LK_OK);
     assert_false(lk_abandoned(locks[2]));
-    free_handles(locks, 3);
-    lk_close(client);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(nobody_is_in_a_lock_that_nobody_uses),
-        world_test(a_holder_is_seen_with_all_that_is_known_of_it),
-        world_test(ages_grow),
-        world_test(waiters_are_seen_in_the_order_in_which_they_come_next),
-        world_test(holders_are_seen_by_the_end_of_their_leases),
-        world_test(totals_go_beyond_the_thousand_that_are_shown),
-        world_test(a_mark_is_seen),
-        world_test(force_takes_away_the_holds_of_one_owner),
-        world_test(force_takes_away_the_holds_of_everyone),
-        world_test(a_loss_by_force_is_told_at_once_to_who_wants_to_know),
-        world_test(force_of_nobody_is_not_held),
-        world_test(waiters_stay_and_are_granted_when_a_holder_is_forced_out),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

@@ -1,41 +1,34 @@
-/* Fences, and the mark that a writer leaves who did not give the lock back. */
+/* Fences, and the mark that a writer leaves when it does not release the lock. */
 #include "world.h"
 
 /* ------------------------------------------------------------------------------ fences */
 
-static void nothing_held_has_no_fence(void **state) {
-    (void)state;
+TEST(nothing_held_has_no_fence) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:none");
+    lk_lock *lock = new_lock(client, "f:none");
     assert_true(lk_fence(lock) == 0);
     assert_ok(lk_wrlock(lock));
     assert_true(lk_fence(lock) > 0);
     assert_true(lk_fence(lock) < UINT64_C(1) << 53);
     assert_ok(lk_wrunlock(lock));
     assert_true(lk_fence(lock) == 0);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void a_holder_keeps_its_fence_when_it_takes_the_lock_again(void **state) {
-    (void)state;
+TEST(a_holder_keeps_its_fence_when_it_takes_the_lock_again) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:again");
+    lk_lock *lock = new_lock(client, "f:again");
     assert_ok(lk_wrlock(lock));
     uint64_t fence = lk_fence(lock);
     assert_ok(lk_wrlock(lock));
     assert_true(lk_fence(lock) == fence);
     assert_ok(lk_rdlock(lock));
     assert_true(lk_fence(lock) == fence);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void fences_of_writers_rise_from_one_to_the_next(void **state) {
-    (void)state;
+TEST(fences_of_writers_rise_from_one_to_the_next) {
     lk_client *clients[] = {open_client(), open_client()};
-    lk_lock *locks[] = {handle_of(clients[0], "f:rise"), handle_of(clients[0], "f:rise"),
-                        handle_of(clients[1], "f:rise")};
+    lk_lock *locks[] = {new_lock(clients[0], "f:rise"), new_lock(clients[0], "f:rise"),
+                        new_lock(clients[1], "f:rise")};
     uint64_t fence = 0;
     for (size_t i = 0; i < 60; i++) {
         assert_ok(lk_wrlock(locks[i % 3]));
@@ -43,30 +36,23 @@ static void fences_of_writers_rise_from_one_to_the_next(void **state) {
         fence = lk_fence(locks[i % 3]);
         assert_ok(lk_wrunlock(locks[i % 3]));
     }
-    free_handles(locks, 3);
-    lk_close(clients[0]);
-    lk_close(clients[1]);
 }
 
-static void fences_rise_by_hand_over_too(void **state) {
-    (void)state;
+TEST(fences_rise_by_hand_over_too) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:hand"), handle_of(client, "f:hand")};
-    taker next;
+    lk_lock *locks[] = {new_lock(client, "f:hand"), new_lock(client, "f:hand")};
+    call next;
     assert_ok(lk_wrlock(locks[0]));
     uint64_t fence = lk_fence(locks[0]);
-    taker_queue(&next, locks[1], LK_WRITE, client, "f:hand", 1);
+    begin_wait(&next, locks[1], LK_WRITE, client, "f:hand", 1);
     assert_ok(lk_wrunlock(locks[0]));
-    assert_ok(taker_join(&next));
+    assert_call(&next, LK_OK);
     assert_true(lk_fence(locks[1]) > fence);
-    free_handles(locks, 2);
-    lk_close(client);
 }
 
-static void a_reader_is_above_the_writer_before_and_below_the_writer_after(void **state) {
-    (void)state;
+TEST(a_reader_is_above_the_writer_before_and_below_the_writer_after) {
     lk_client *clients[] = {open_client(), open_client()};
-    lk_lock *locks[] = {handle_of(clients[0], "f:read"), handle_of(clients[1], "f:read")};
+    lk_lock *locks[] = {new_lock(clients[0], "f:read"), new_lock(clients[1], "f:read")};
     assert_ok(lk_wrlock(locks[0]));
     uint64_t before = lk_fence(locks[0]);
     assert_ok(lk_wrunlock(locks[0]));
@@ -76,27 +62,21 @@ static void a_reader_is_above_the_writer_before_and_below_the_writer_after(void 
     assert_ok(lk_rdunlock(locks[1]));
     assert_ok(lk_wrlock(locks[0]));
     assert_true(lk_fence(locks[0]) > read);
-    free_handles(locks, 2);
-    lk_close(clients[0]);
-    lk_close(clients[1]);
 }
 
-static void a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it(void **state) {
-    (void)state;
+TEST(a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:give"), handle_of(client, "f:give")};
-    taker next;
+    lk_lock *locks[] = {new_lock(client, "f:give"), new_lock(client, "f:give")};
+    call next;
     assert_ok(lk_wrlock(locks[0]));
     uint64_t fence = lk_fence(locks[0]);
-    taker_queue(&next, locks[1], LK_READ, client, "f:give", 1);
+    begin_wait(&next, locks[1], LK_READ, client, "f:give", 1);
     assert_ok(lk_wrunlock(locks[0]));
-    assert_ok(taker_join(&next));
+    assert_call(&next, LK_OK);
     assert_true(lk_fence(locks[1]) >= fence);
-    free_handles(locks, 2);
-    lk_close(client);
 }
 
-/* A writer of another process that dies holding the lock; returns its fence. */
+/* A writer in another process dies while it holds the lock. Returns its fence. */
 static uint64_t let_a_writer_die(const char *name) {
     actor writer = actor_start("doomed");
     actor_does(&writer, "new 0 200 %s", name);
@@ -105,62 +85,49 @@ static uint64_t let_a_writer_die(const char *name) {
     return fence;
 }
 
-static void a_reader_is_above_a_writer_that_died(void **state) {
-    (void)state;
+TEST(a_reader_is_above_a_writer_that_died) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:dead");
+    lk_lock *lock = new_lock(client, "f:dead");
     uint64_t fence = let_a_writer_die("f:dead");
     assert_ok(lk_rdlock(lock));
     assert_true(lk_fence(lock) > fence);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void readers_beside_each_other_have_one_fence(void **state) {
-    (void)state;
+TEST(readers_beside_each_other_have_one_fence) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:reads"), handle_of(client, "f:reads")};
+    lk_lock *locks[] = {new_lock(client, "f:reads"), new_lock(client, "f:reads")};
     assert_ok(lk_rdlock(locks[0]));
     assert_ok(lk_rdlock(locks[1]));
     assert_true(lk_fence(locks[0]) > 0);
     assert_true(lk_fence(locks[0]) == lk_fence(locks[1]));
-    free_handles(locks, 2);
-    lk_close(client);
 }
 
-static void a_fence_is_above_that_of_a_writer_that_died(void **state) {
-    (void)state;
+TEST(a_fence_is_above_that_of_a_writer_that_died) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:died");
+    lk_lock *lock = new_lock(client, "f:died");
     uint64_t fence = let_a_writer_die("f:died");
     assert_true(fence > 0);
     assert_ok(lk_wrlock(lock));
     assert_true(lk_fence(lock) > fence);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void a_lost_hold_keeps_its_fence_until_it_is_unlocked(void **state) {
-    (void)state;
+TEST(a_lost_hold_keeps_its_fence_until_it_is_unlocked) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_leased(client, "f:lost", 300);
+    lk_lock *lock = new_leased_lock(client, "f:lost", 300);
     assert_ok(lk_wrlock(lock));
     uint64_t fence = lk_fence(lock);
     assert_ok(lk_force_release(client, "f:lost", NULL));
-    assert_eventually(!lk_valid(lock));
+    eventually(!lk_valid(lock));
     assert_true(lk_fence(lock) == fence);
     assert_status(lk_wrunlock(lock), LK_LOST);
     assert_true(lk_fence(lock) == 0);
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 /* ------------------------------------------------------------------------------ abandoned */
 
-static void the_next_writer_learns_that_the_last_one_died(void **state) {
-    (void)state;
+TEST(the_next_writer_learns_that_the_last_one_died) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:writer"), handle_of(client, "f:writer")};
+    lk_lock *locks[] = {new_lock(client, "f:writer"), new_lock(client, "f:writer")};
     let_a_writer_die("f:writer");
     assert_ok(lk_wrlock(locks[0]));
     assert_true(lk_abandoned(locks[0]));
@@ -169,14 +136,11 @@ static void the_next_writer_learns_that_the_last_one_died(void **state) {
     assert_false(lk_abandoned(locks[1]));
     assert_ok(lk_wrunlock(locks[1]));
     assert_nothing_left();
-    free_handles(locks, 2);
-    lk_close(client);
 }
 
-static void readers_learn_it_and_leave_the_mark(void **state) {
-    (void)state;
+TEST(readers_learn_it_and_leave_the_mark) {
     lk_client *client = open_client();
-    lk_lock *locks[] = {handle_of(client, "f:reader"), handle_of(client, "f:reader")};
+    lk_lock *locks[] = {new_lock(client, "f:reader"), new_lock(client, "f:reader")};
     let_a_writer_die("f:reader");
     for (size_t i = 0; i < 2; i++) {
         assert_ok(lk_rdlock(locks[i]));
@@ -188,71 +152,43 @@ static void readers_learn_it_and_leave_the_mark(void **state) {
     assert_ok(lk_downgrade(locks[0]));
     assert_ok(lk_rdlock(locks[1]));
     assert_false(lk_abandoned(locks[1]));
-    free_handles(locks, 2);
-    lk_close(client);
 }
 
-static void a_waiter_learns_it_with_the_hand_over(void **state) {
-    (void)state;
+TEST(a_waiter_learns_it_with_the_hand_over) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:waiter");
-    taker waiter;
+    lk_lock *lock = new_lock(client, "f:waiter");
+    call waiter;
     actor writer = actor_start("doomed");
     actor_does(&writer, "new 0 300 f:waiter");
     actor_does(&writer, "write 0 -1");
-    taker_queue(&waiter, lock, LK_WRITE, client, "f:waiter", 1);
+    begin_wait(&waiter, lock, LK_WRITE, client, "f:waiter", 1);
     actor_kill(&writer);
-    assert_ok(taker_join(&waiter));
+    assert_call(&waiter, LK_OK);
     assert_true(lk_abandoned(lock));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void a_reader_that_died_leaves_no_mark(void **state) {
-    (void)state;
+TEST(a_reader_that_died_leaves_no_mark) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:dead-reader");
+    lk_lock *lock = new_lock(client, "f:dead-reader");
     actor reader = actor_start("doomed");
     actor_does(&reader, "new 0 200 f:dead-reader");
     actor_does(&reader, "read 0 -1");
     actor_kill(&reader);
     assert_ok(lk_wrlock(lock));
     assert_false(lk_abandoned(lock));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
-static void a_writer_in_good_order_leaves_no_mark(void **state) {
-    (void)state;
+TEST(a_writer_in_good_order_leaves_no_mark) {
     lk_client *client = open_client();
-    lk_lock *lock = handle_of(client, "f:good");
+    lk_lock *lock = new_lock(client, "f:good");
     actor writer = actor_start("good");
     actor_does(&writer, "new 0 200 f:good");
     actor_does(&writer, "write 0 -1");
     actor_end(&writer);
     assert_ok(lk_wrlock(lock));
     assert_false(lk_abandoned(lock));
-    lk_lock_free(lock);
-    lk_close(client);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(nothing_held_has_no_fence),
-        world_test(a_holder_keeps_its_fence_when_it_takes_the_lock_again),
-        world_test(fences_of_writers_rise_from_one_to_the_next),
-        world_test(fences_rise_by_hand_over_too),
-        world_test(a_reader_is_above_the_writer_before_and_below_the_writer_after),
-        world_test(a_reader_that_is_handed_the_lock_is_not_below_the_writer_that_gave_it),
-        world_test(a_reader_is_above_a_writer_that_died),
-        world_test(readers_beside_each_other_have_one_fence),
-        world_test(a_fence_is_above_that_of_a_writer_that_died),
-        world_test(a_lost_hold_keeps_its_fence_until_it_is_unlocked),
-        world_test(the_next_writer_learns_that_the_last_one_died),
-        world_test(readers_learn_it_and_leave_the_mark),
-        world_test(a_waiter_learns_it_with_the_hand_over),
-        world_test(a_reader_that_died_leaves_no_mark),
-        world_test(a_writer_in_good_order_leaves_no_mark),
-    };
-    return world_main(argc, argv, tests);
+    return world_main(argc, argv);
 }

@@ -2,22 +2,15 @@
  * Processes take locks and watch each hold to its end, as in torture_processes_test.c, and the
  * clock of the server is stepped meanwhile.
  *
- * Back: leases become longer, so holds still exclude each other. A lock that was free may be given
- * fences again that others had, but never to a writer whose client knew of them.
+ * A step back makes leases longer, so holds still exclude each other. A lock that was free may draw
+ * a fence that it had before, but no writer gets one that its client already knows.
  *
- * Forward: leases end early in the server. So a hold that lives through a step may clash, and no
- * other; and fences rise.
+ * A step forward ends leases early in the server. So only a hold that lives through a step may
+ * clash, and fences rise.
  *
- * In both no call hangs or says what it may not, and nothing is left. An argument is the seed;
+ * In both no call hangs or returns a wrong status, and nothing is left. An argument is the seed;
  * without one it is drawn, and told.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "torture_cast.h"
 
 enum { PLAY_MS = 5000, OUTAGE_MS = 600, JUMPS_MOST = 500 };
@@ -39,8 +32,8 @@ static void step_forward(unsigned *seed) {
         return;
     jumps[jump_count].from_ns = history_now_ns();
     test_server_step_clock(server, 1000 * (int64_t)draw(seed, draw(seed, 4) ? 150 : 2000));
-    ask(eye, "PING");
-    ask(eye, "PING");
+    ask("PING");
+    ask("PING");
     jumps[jump_count++].to_ns = history_now_ns();
 }
 
@@ -65,7 +58,7 @@ static void harm_beside_steps(proxy *net, unsigned *seed, void (*step)(unsigned 
         do_harm(net, OUTAGE_MS, seed);
         break;
     }
-    nap_ms(draw(seed, 200));
+    sleep_ms(draw(seed, 200));
 }
 
 static void harm_and_step_back(proxy *net, unsigned *seed) {
@@ -76,27 +69,21 @@ static void harm_and_step_forward(proxy *net, unsigned *seed) {
     harm_beside_steps(net, seed, step_forward);
 }
 
-static void steps_back_never_break_exclusion(void **state) {
-    (void)state;
+TEST(steps_back_never_break_exclusion) {
     unsigned seed = first_seed;
     run_play(PLAY_MS, harm_and_step_back, &seed);
     judge_play((history_rules){.clock_went_back = true});
 }
 
-static void steps_forward_break_only_what_lives_through_them_and_no_fence(void **state) {
-    (void)state;
+TEST(steps_forward_break_only_what_lives_through_them_and_no_fence) {
     unsigned seed = first_seed;
     run_play(PLAY_MS, harm_and_step_forward, &seed);
     judge_play((history_rules){.jumps = jumps, .jump_count = jump_count});
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        play_test(steps_back_never_break_exclusion),
-        play_test(steps_forward_break_only_what_lives_through_them_and_no_fence),
-    };
     if (is_player(count, words))
         return player_main(words);
     first_seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("torture: clock", tests, begin_clocked_world, end_world);
+    return world_run(begin_clocked_world);
 }

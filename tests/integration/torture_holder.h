@@ -1,21 +1,19 @@
 /*
- * A thread that holds locks and asks lk_valid() all the time, to the very end of each hold, and
- * notes the answers in a history (tests/support/history.h). The process that it lives in may be
- * stopped or killed at any moment. Include after cmocka.h.
+ * A thread that holds locks, asks lk_valid() all the time to the very end of each hold, and notes
+ * the answers in a history (tests/support/history.h). Its process may be stopped or killed at any
+ * moment.
  */
-#ifndef TEST_TORTURE_HOLDER_H
-#define TEST_TORTURE_HOLDER_H
+#ifndef INTEGRATION_TORTURE_HOLDER_H
+#define INTEGRATION_TORTURE_HOLDER_H
 
 #include "harm.h"
 #include "history.h"
 
-#include <sched.h>
-
-enum { HOLDER_LOCKS = 4, HOLDER_WAIT_MOST_MS = 300, HOLDER_SPIN_MS = 3 };
+enum { HOLDER_LOCKS = 4 };
 
 /* Leases are short: others are granted at the very moment at which a hold runs out. */
-static const int64_t holder_leases_ms[HOLDER_LOCKS] = {100, 110, 130, 250};
-static const char *const holder_names[HOLDER_LOCKS] = {"a", "b", "c", "d"};
+extern const int64_t holder_leases_ms[HOLDER_LOCKS];
+extern const char *const holder_names[HOLDER_LOCKS];
 
 typedef struct {
     history *past;
@@ -28,139 +26,6 @@ typedef struct {
     pthread_t thread;
 } holder;
 
-/* ------------------------------------------------------------------------------ looking */
-
-/* asked_ns: when it asked for the lease of this hold; an upgrade or downgrade keeps it. */
-static inline void holder_has(holder *self, lk_mode mode, int64_t asked_ns) {
-    self->hold = (history_hold){.lock = self->name,
-                                .client = self->number,
-                                .writes = mode == LK_WRITE,
-                                .fence = lk_fence(self->lock),
-                                .asked_ns = asked_ns};
-    self->slot = NULL;
-}
-
-static inline bool holder_looks(holder *self) {
-    int64_t before_ns = history_now_ns();
-    bool is_valid = lk_valid(self->lock);
-    int64_t after_ns = history_now_ns();
-    if (!is_valid)
-        return false;
-    if (!self->slot)
-        self->slot = history_begin(self->past, self->hold);
-    if (self->slot)
-        history_saw_valid(self->slot, before_ns, after_ns);
-    else
-        odd("noting a hold", "the history is full");
-    return true;
-}
-
-/* For so long, or until the hold is not valid any more. The last moments are looked at closely. */
-static inline void holder_watches(holder *self, int64_t ms) {
-    int64_t end_ms = clock_ms() + ms;
-    while (holder_looks(self) && clock_ms() < end_ms) {
-        if (lk_remaining_ms(self->lock) > HOLDER_SPIN_MS)
-            nap_ms(1);
-        else
-            sched_yield();
-    }
-}
-
-/* ------------------------------------------------------------------------------ acting */
-
-static inline lk_status holder_takes(holder *self, lk_mode mode, int ways) {
-    int64_t wait_ms = draw(&self->seed, HOLDER_WAIT_MOST_MS);
-    switch (draw(&self->seed, ways)) {
-    case 0:
-        return mode == LK_WRITE ? lk_trywrlock(self->lock) : lk_tryrdlock(self->lock);
-    case 1:
-        return mode == LK_WRITE ? lk_timedwrlock(self->lock, wait_ms)
-                                : lk_timedrdlock(self->lock, wait_ms);
-    default:
-        return mode == LK_WRITE ? lk_wrlock(self->lock) : lk_rdlock(self->lock);
-    }
-}
-
-static inline void holder_gives(holder *self, lk_mode mode) {
-    EXPECT(mode == LK_WRITE ? lk_wrunlock(self->lock) : lk_rdunlock(self->lock), "giving back",
-           LK_OK, LK_LOST, LK_UNAVAILABLE);
-}
-
-/* A few milliseconds, or to the end of the hold; one that is renewed ends when the server stalls. */
-static inline void holder_stays(holder *self) {
-    int64_t lease_ms = holder_leases_ms[self->name];
-    holder_watches(self, draw(&self->seed, 4) ? draw(&self->seed, 8) : lease_ms + 20);
-}
-
-static inline void holder_renews(holder *self) {
-    EXPECT(lk_renew(self->lock, 0), "renewing", LK_OK, LK_LOST, LK_UNAVAILABLE);
-    holder_stays(self);
-}
-
-/* Returns what it holds then. */
-static inline lk_mode holder_downgrades(holder *self) {
-    lk_status status = lk_downgrade(self->lock);
-    EXPECT(status, "downgrading", LK_OK, LK_LOST, LK_UNAVAILABLE);
-    if (status == LK_LOST)
-        return LK_WRITE;
-    holder_has(self, LK_READ, self->hold.asked_ns);
-    holder_stays(self);
-    return LK_READ;
-}
-
-/* And back again. Does not wait for ever: another may wait to upgrade, too. */
-static inline void holder_upgrades(holder *self) {
-    lk_status status = holder_takes(self, LK_WRITE, 2);
-    EXPECT(status, "upgrading", LK_OK, LK_BUSY, LK_TIMEOUT, LK_UNAVAILABLE, LK_LOST, LK_DEADLOCK);
-    if (status != LK_OK)
-        return;
-    holder_has(self, LK_WRITE, self->hold.asked_ns);
-    holder_stays(self);
-    holder_gives(self, LK_WRITE);
-}
-
-static inline void holder_lives(holder *self) {
-    lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
-    int64_t asked_ns = history_now_ns();
-    lk_status status = holder_takes(self, mode, 3);
-    EXPECT(status, "taking", LK_OK, LK_BUSY, LK_TIMEOUT, LK_UNAVAILABLE);
-    if (status != LK_OK)
-        return;
-    holder_has(self, mode, asked_ns);
-    holder_stays(self);
-    switch (draw(&self->seed, 6)) {
-    case 0:
-        holder_renews(self);
-        break;
-    case 1:
-        if (mode == LK_WRITE)
-            mode = holder_downgrades(self);
-        else
-            holder_upgrades(self);
-        break;
-    default:
-        break;
-    }
-    holder_gives(self, mode);
-    if (lk_valid(self->lock))
-        odd("given back", "and valid");
-}
-
-/* Handles come and go; half of them are not renewed, so that their holds run out by themselves. */
-static inline void *holder_run(void *context) {
-    holder *self = context;
-    while (!history_is_over(self->past)) {
-        lk_lock_options options = {.lease_ms = holder_leases_ms[self->name],
-                                   .policy = (lk_policy)draw(&self->seed, 4),
-                                   .manual_renew = draw(&self->seed, 2)};
-        if (lk_lock_new(self->client, holder_names[self->name], &options, &self->lock) != LK_OK)
-            odd("making a handle", "");
-        for (int rounds = 1 + draw(&self->seed, 8); rounds && !history_is_over(self->past);
-             rounds--)
-            holder_lives(self);
-        lk_lock_free(self->lock);
-    }
-    return NULL;
-}
+void *holder_run(void *holder); /* for pthread_create() */
 
 #endif

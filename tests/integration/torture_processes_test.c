@@ -3,17 +3,10 @@
  * harm come to them: the server stalls for about a lease, ends and starts again with its data, is
  * full; the network fails; processes are stopped for longer than a lease, or killed and replaced;
  * the processors are busy. Two holds that exclude each other are never valid at one instant, fences
- * rise, no call hangs or says what it may not, and nothing is left.
+ * rise, no call hangs or returns a wrong status, and nothing is left.
  *
- * An argument is the seed; without one it is drawn, and told.
+ * The argument of the program is the seed. Default: the time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "torture_cast.h"
 
 enum { PLAY_MS = 9000, OUTAGE_MS = 600 };
@@ -44,22 +37,18 @@ static void harm_all(proxy *net, unsigned *seed) {
         do_harm(net, OUTAGE_MS, seed);
         break;
     }
-    nap_ms(draw(seed, 200));
+    sleep_ms(draw(seed, 200));
 }
 
-static void holds_of_processes_exclude_each_other_whatever_happens_to_them(void **state) {
-    (void)state;
+TEST(holds_of_processes_exclude_each_other_whatever_happens_to_them) {
     unsigned seed = first_seed;
     run_play(PLAY_MS, harm_all, &seed);
     judge_play((history_rules){0});
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        play_test(holds_of_processes_exclude_each_other_whatever_happens_to_them),
-    };
     if (is_player(count, words))
         return player_main(words);
     first_seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("torture: processes", tests, begin_harmed_world, end_world);
+    return world_run(begin_harmed_world);
 }

@@ -1,19 +1,12 @@
 /*
- * Handles that threads share, under faults: the threads of a handle are one holder, so their calls
- * meet in it in every order, while connections are cut, paused and refused, and the server is
- * stopped, full and restarted. No two handles may be valid that exclude each other, every status
- * must be one that the header names, and nothing may be left. The seed of what happens is the
- * argument, or the time.
+ * Threads share locks under faults. The threads of a lock are one holder, and their calls meet in
+ * every order. Meanwhile connections are cut, paused and refused, and the server is stopped, full
+ * and restarted. Two locks that exclude each other must never be valid at once, every status must
+ * be one that the header lists, and nothing may be left. The argument of the program is the seed.
+ * Default: the time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harm.h"
-#include "torture_world.h"
+#include "judge.h"
 
 enum { CLIENTS = 3, HANDLES = 6, THREADS = 3, COUNTS_MOST = 3, FOR_MS = 8000, HASTE_MS = 400 };
 enum { OUTAGE_MS = 1250 };
@@ -28,17 +21,17 @@ static proxy *net;
 static lk_lock *locks[HANDLES]; /* even ones on "a", odd ones on "b" */
 static atomic_bool over;
 
-/* What the threads of each handle have, as they say; the door of the lock's room protects it. */
+/* What the threads of each lock say they hold. lock_room() protects it. */
 static int shown[HANDLES][2];
 
 static void show(int handle, lk_mode mode, int step) {
     size_t room = (size_t)handle % 2;
-    pthread_mutex_lock(&rooms[room].door);
+    lock_room(room);
     shown[handle][mode] += step;
     bool reads = shown[handle][LK_READ], writes = shown[handle][LK_WRITE];
     change_guest(room, (size_t)handle,
                  (guest){reads || writes ? locks[handle] : NULL, writes ? LK_WRITE : LK_READ});
-    pthread_mutex_unlock(&rooms[room].door);
+    unlock_room(room);
 }
 
 /* ------------------------------------------------------------------------------ a thread */
@@ -50,14 +43,14 @@ typedef struct {
     pthread_t thread;
 } worker;
 
-static lk_status await(outcome *done) {
-    int64_t end_ms = clock_ms() + CALLBACK_MOST_MS;
-    while (!atomic_load(&done->calls)) {
-        if (clock_ms() > end_ms) {
+static lk_status await(tally *done) {
+    int64_t end_ms = now_ms() + CALLBACK_MOST_MS;
+    while (!atomic_load(&done->count)) {
+        if (now_ms() > end_ms) {
             fprintf(stderr, "a callback was not called\n");
-            abort(); /* the outcome is on this stack */
+            abort(); /* the tally is on this stack */
         }
-        nap_ms(1);
+        sleep_ms(1);
     }
     return (lk_status)atomic_load(&done->status);
 }
@@ -68,8 +61,8 @@ static lk_status take(lk_lock *lock, lk_mode mode, unsigned *from) {
         return mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock);
     if (draw(from, 3))
         return mode == LK_WRITE ? lk_timedwrlock(lock, wait_ms) : lk_timedrdlock(lock, wait_ms);
-    outcome done = {0};
-    EXPECT(lk_acquire_async(lock, mode, wait_ms, note_outcome, &done), "beginning", LK_OK);
+    tally done = {0};
+    EXPECT(lk_acquire_async(lock, mode, wait_ms, tally_done, &done), "beginning", LK_OK);
     return await(&done);
 }
 
@@ -81,8 +74,8 @@ static void give(worker *self, lk_mode mode) {
         EXPECT(mode == LK_WRITE ? lk_wrunlock(lock) : lk_rdunlock(lock), "giving", AFTER_GIVE);
         return;
     }
-    outcome done = {0};
-    EXPECT(lk_release_async(lock, mode, note_outcome, &done), "beginning", LK_OK);
+    tally done = {0};
+    EXPECT(lk_release_async(lock, mode, tally_done, &done), "beginning", LK_OK);
     EXPECT(await(&done), "giving", AFTER_GIVE);
 }
 
@@ -132,7 +125,7 @@ static void *work(void *context) {
         else if (what == 5 && self->held[LK_WRITE])
             downgrade(self);
         else if (what == 6)
-            nap_ms(draw(&self->seed, 4));
+            sleep_ms(draw(&self->seed, 4));
         else
             give(self, self->held[LK_READ] ? LK_READ : LK_WRITE);
     }
@@ -142,50 +135,49 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ all of it */
 
-static void threads_that_share_handles_are_one_holder_under_faults(void **state) {
-    (void)state;
-    lk_client *clients[CLIENTS], *calm = open_client(test_server_socket(server), PATIENT_MS);
-    worker workers[HANDLES][THREADS];
-    net = proxy_start(test_server_socket(server));
+static worker workers[HANDLES * THREADS];
+static size_t working; /* so many of them */
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+}
+
+TEST(threads_that_share_handles_are_one_holder_under_faults) {
+    lk_client *clients[CLIENTS], *calm = open_client_at(test_server_socket(server), PATIENT_MS);
+    net = start_proxy();
     for (int i = 0; i < CLIENTS; i++)
-        clients[i] = open_client(proxy_socket(net), HASTE_MS);
+        clients[i] = open_client_at(proxy_socket(net), HASTE_MS);
     for (int h = 0; h < HANDLES; h++)
-        locks[h] =
-            new_lock(clients[h / 2], h % 2 ? "b" : "a", h % 2 ? LONG_LEASE_MS : SHORT_LEASE_MS);
+        locks[h] = new_leased_lock(clients[h / 2], h % 2 ? "b" : "a",
+                                   h % 2 ? LONG_LEASE_MS : SHORT_LEASE_MS);
+    run_before_closing(end_workers);
     for (int h = 0; h < HANDLES; h++) {
         for (int t = 0; t < THREADS; t++) {
-            workers[h][t] = (worker){.handle = h, .seed = seed + (unsigned)(h * 31 + t * 7)};
-            pthread_create(&workers[h][t].thread, NULL, work, &workers[h][t]);
+            worker *one = &workers[working];
+            *one = (worker){.handle = h, .seed = seed + (unsigned)(h * 31 + t * 7)};
+            assert_int_equal(pthread_create(&one->thread, NULL, work, one), 0);
+            working++;
         }
     }
-    for (int64_t end_ms = clock_ms() + FOR_MS; clock_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + FOR_MS; now_ms() < end_ms;)
         do_harm(net, OUTAGE_MS, &seed);
     stop_harm(net);
-    atomic_store(&over, true);
-    for (int h = 0; h < HANDLES; h++)
-        for (int t = 0; t < THREADS; t++)
-            pthread_join(workers[h][t].thread, NULL);
-
+    end_workers();
     for (int h = 0; h < HANDLES; h++)
         assert_false(lk_valid(locks[h]));
     take_once_more(calm, "a");
     take_once_more(calm, "b");
-    for (int h = 0; h < HANDLES; h++)
-        lk_lock_free(locks[h]);
+    free_locks(locks, HANDLES);
     for (int i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
-    lk_close(calm);
+        close_client(clients[i]);
     assert_int_equal(atomic_load(&clashes), 0);
     assert_int_equal(atomic_load(&oddities), 0);
-    eventually(is_empty(eye));
-    proxy_stop(net);
+    eventually(is_empty());
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(threads_that_share_handles_are_one_holder_under_faults,
-                               empty_server),
-    };
     seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("shared handles", tests, begin_harmed_world, end_world);
+    return world_run(begin_harmed_world);
 }

@@ -1,29 +1,22 @@
 /*
- * Torture: threads take locks in every way there is (nested, upgraded, downgraded, async, canceled,
- * renewed by hand, freed while they hold or wait), clients open and close, and at random their
- * network is cut, killed, silent and late, and their server stopped, full and restarted, with
- * leases that run out. Whatever happens:
+ * Threads take locks in every way there is: nested, upgraded, downgraded, async, canceled, renewed
+ * by hand, freed while they hold or wait. Clients open and close. At random the network is cut,
+ * silent and late, the server is stopped, full and restarted, and leases expire. Whatever happens:
  *
  * - two handles that exclude each other are never valid at one instant;
- * - the fence of a valid write is above all that valid writers of the lock had before;
- * - every call says what it may say, every callback comes once, and before its handle is freed;
- * - when all is well again everything is taken back, also what has a lease of minutes.
+ * - the fence of a valid write is above all fences of valid writers before it;
+ * - every call returns a status that it may return, and every callback runs once, before its lock
+ *   is freed;
+ * - when the faults are over nothing is left, not even a hold with a lease of minutes.
  *
- * An argument is the seed; without one it is drawn, and told.
+ * The argument of the program is the seed. Default: the time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harm.h"
-#include "torture_world.h"
+#include "judge.h"
 
 enum { CLIENTS = 3, DEPTH = 3, TORTURE_MS = 8000, PATIENCE_MS = 400, OUTAGE_MS = 1250 };
 
-/* The last is never given back by running out: what is left of it was forgotten. */
+/* The last does not expire during the test: a hold that is left of it was forgotten. */
 static const int64_t leases_ms[ROOMS] = {150, 700, 600000};
 
 typedef struct {
@@ -31,7 +24,7 @@ typedef struct {
     unsigned seed;
     lk_client *client;
     lk_lock *lock;
-    pthread_mutex_t door; /* of `lock`, against whoever cancels */
+    pthread_mutex_t door; /* protects `lock` against cancel() */
     unsigned held[2];     /* by mode */
     pthread_t thread;
 } worker;
@@ -78,7 +71,7 @@ static void unlock_what_is_lost(worker *self) {
     show(self);
 }
 
-/* What came of an acquire. */
+/* After an acquire. */
 static void took(worker *self, lk_mode mode, lk_status status) {
     EXPECT(status, "taking", LK_OK, LK_BUSY, LK_TIMEOUT, LK_CANCELED, LK_UNAVAILABLE, LK_LOST,
            LK_DEADLOCK);
@@ -96,7 +89,7 @@ static void take(worker *self) {
     int64_t wait_ms = draw(&self->seed, 80);
     lk_lock *lock = self->lock;
     int way = draw(&self->seed,
-                   holds(self) ? 2 : 3); /* who holds does not wait for ever: others do, too */
+                   holds(self) ? 2 : 3); /* a holder does not wait without a limit: others do */
     if (way == 0)
         took(self, mode, mode == LK_WRITE ? lk_trywrlock(lock) : lk_tryrdlock(lock));
     else if (way == 1)
@@ -106,14 +99,14 @@ static void take(worker *self) {
         took(self, mode, mode == LK_WRITE ? lk_wrlock(lock) : lk_rdlock(lock));
 }
 
-/* Of the mode that is held, if only one is. */
+/* A mode that is held. */
 static lk_mode mode_to_give(worker *self) {
     if (!self->held[LK_READ] || !self->held[LK_WRITE])
         return self->held[LK_WRITE] ? LK_WRITE : LK_READ;
     return draw(&self->seed, 2) ? LK_WRITE : LK_READ;
 }
 
-/* What came of giving something back, or of asking for more time. */
+/* After a release, a downgrade or a renewal. */
 static void gave(worker *self, lk_status status) {
     EXPECT(status, "giving back", LK_OK, LK_LOST, LK_UNAVAILABLE);
     if (!holds(self) && lk_valid(self->lock))
@@ -146,33 +139,33 @@ static void renew(worker *self) {
     gave(self, lk_renew(self->lock, draw(&self->seed, 2) ? 0 : 100 + draw(&self->seed, 400)));
 }
 
-/* Async: the callback comes in the end, also for a release; or before the handle is freed. */
-static void await_outcome(const outcome *told, const char *what) {
-    int64_t end_ms = clock_ms() + LONG_MS;
-    while (!atomic_load(&told->calls) && clock_ms() < end_ms)
-        nap_ms(1);
-    if (atomic_load(&told->calls) != 1)
+/* The callback of an async call must run once. */
+static void await_outcome(const tally *told, const char *what) {
+    int64_t end_ms = now_ms() + LONG_MS;
+    while (!atomic_load(&told->count) && now_ms() < end_ms)
+        sleep_ms(1);
+    if (atomic_load(&told->count) != 1)
         odd(what, "the callback did not come once");
 }
 
-static void free_meanwhile(worker *self, const outcome *told) {
+static void free_meanwhile(worker *self, const tally *told) {
     renew_handle(self);
-    if (atomic_load(&told->calls) != 1)
+    if (atomic_load(&told->count) != 1)
         odd("freeing", "the callback did not come before its end");
 }
 
 static void take_async(worker *self) {
-    outcome told = {0};
+    tally told = {0};
     lk_mode mode = draw(&self->seed, 2) ? LK_WRITE : LK_READ;
     lk_status status =
-        lk_acquire_async(self->lock, mode, draw(&self->seed, 56) - 1, note_outcome, &told);
+        lk_acquire_async(self->lock, mode, draw(&self->seed, 56) - 1, tally_done, &told);
     EXPECT(status, "taking async", LK_OK);
     int way = draw(&self->seed, 4);
     if (way == 0) {
         free_meanwhile(self, &told);
         return;
     }
-    nap_ms(draw(&self->seed, 10));
+    sleep_ms(draw(&self->seed, 10));
     if (way == 1 || holds(self))
         lk_cancel(self->lock);
     await_outcome(&told, "taking async");
@@ -180,11 +173,11 @@ static void take_async(worker *self) {
 }
 
 static void give_async(worker *self) {
-    outcome told = {0};
+    tally told = {0};
     lk_mode mode = mode_to_give(self);
     self->held[mode]--;
     show(self);
-    EXPECT(lk_release_async(self->lock, mode, note_outcome, &told), "giving async", LK_OK);
+    EXPECT(lk_release_async(self->lock, mode, tally_done, &told), "giving async", LK_OK);
     if (draw(&self->seed, 3) == 0) {
         free_meanwhile(self, &told);
         return;
@@ -208,7 +201,7 @@ static void act(worker *self) {
     else if (what < 8)
         give_async(self);
     else if (what < 9)
-        nap_ms(draw(&self->seed, 20) ? draw(&self->seed, 5) : 300);
+        sleep_ms(draw(&self->seed, 20) ? draw(&self->seed, 5) : 300);
     else
         give(self);
 }
@@ -226,32 +219,33 @@ static void *work(void *context) {
 
 /* ------------------------------------------------------------------------------ mayflies */
 
-/* Clients that are closed in the midst of what they do. */
+/* Opens clients, and closes them during their calls. */
 static void *live_and_die(void *context) {
     unsigned seed = *(unsigned *)context;
-    char *url = test_print("unix://%s", proxy_socket(net));
+    char *url = world_print("unix://%s", proxy_socket(net));
     lk_client_options options = {.command_timeout_ms = PATIENCE_MS, .connect_timeout_ms = 200};
     while (!atomic_load(&over)) {
         lk_client *client;
-        lk_lock *locks[2];
-        outcome told[2][2] = {0};
+        lk_lock *locks[2] = {NULL, NULL};
+        tally told[2][2] = {0};
         if (lk_open(url, &options, &client) != LK_OK)
             continue;
         for (int i = 0; i < 2; i++) {
-            locks[i] = new_lock(client, i ? "middling" : "short", leases_ms[i]);
+            lk_lock_options leased = {.lease_ms = leases_ms[i]};
+            if (lk_lock_new(client, i ? "middling" : "short", &leased, &locks[i]) != LK_OK)
+                odd("making a handle", "");
             lk_mode mode = draw(&seed, 2) ? LK_WRITE : LK_READ;
-            lk_acquire_async(locks[i], mode, draw(&seed, 50), note_outcome, &told[i][0]);
-            lk_release_async(locks[i], mode, note_outcome, &told[i][1]);
+            lk_acquire_async(locks[i], mode, draw(&seed, 50), tally_done, &told[i][0]);
+            lk_release_async(locks[i], mode, tally_done, &told[i][1]);
         }
-        nap_ms((int)draw(&seed, 30));
+        sleep_ms((int)draw(&seed, 30));
         lk_close(client);
         for (int i = 0; i < 4; i++)
-            if (atomic_load(&told[i / 2][i % 2].calls) != 1)
+            if (atomic_load(&told[i / 2][i % 2].count) != 1)
                 odd("closing", "a callback did not come once");
         for (int i = 0; i < 2; i++)
             lk_lock_free(locks[i]);
     }
-    free(url);
     return NULL;
 }
 
@@ -264,16 +258,29 @@ static void cancel(worker *victim) {
     pthread_mutex_unlock(&victim->door);
 }
 
-static void exclusion_fences_and_promises_hold_under_torture(void **state) {
-    (void)state;
-    static worker workers[GUESTS];
-    unsigned seed = first_seed, mayfly_seed = seed + 1;
+static worker workers[GUESTS];
+static size_t working; /* so many of them */
+static pthread_t mayflies;
+static bool mayflies_live;
+
+static void end_workers(void) {
+    atomic_store(&over, true);
+    while (working > 0)
+        pthread_join(workers[--working].thread, NULL);
+    if (mayflies_live)
+        pthread_join(mayflies, NULL);
+    mayflies_live = false;
+}
+
+TEST(exclusion_fences_and_promises_hold_under_torture) {
+    static unsigned mayfly_seed;
+    unsigned seed = first_seed;
     lk_client *clients[CLIENTS];
-    pthread_t mayflies;
-    net = proxy_start(test_server_socket(server));
-    assert_non_null(net);
+    net = start_proxy();
+    mayfly_seed = seed + 1;
+    run_before_closing(end_workers);
     for (size_t i = 0; i < CLIENTS; i++)
-        clients[i] = open_client(proxy_socket(net), PATIENCE_MS);
+        clients[i] = open_client_at(proxy_socket(net), PATIENCE_MS);
     for (size_t i = 0; i < GUESTS; i++) {
         workers[i] = (worker){.index = i,
                               .name = i / CLIENTS % ROOMS,
@@ -281,38 +288,32 @@ static void exclusion_fences_and_promises_hold_under_torture(void **state) {
                               .client = clients[i % CLIENTS]};
         pthread_mutex_init(&workers[i].door, NULL);
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+        working++;
     }
     assert_int_equal(pthread_create(&mayflies, NULL, live_and_die, &mayfly_seed), 0);
-    for (int64_t end_ms = clock_ms() + TORTURE_MS; clock_ms() < end_ms;) {
+    mayflies_live = true;
+    for (int64_t end_ms = now_ms() + TORTURE_MS; now_ms() < end_ms;) {
         do_harm(net, OUTAGE_MS, &seed);
         cancel(&workers[draw(&seed, GUESTS)]);
     }
     stop_harm(net);
-    atomic_store(&over, true);
-    for (size_t i = 0; i < GUESTS; i++)
-        pthread_join(workers[i].thread, NULL);
-    pthread_join(mayflies, NULL);
+    end_workers();
     print_message("%d rounds, %d grants, %d losses\n", atomic_load(&rounds), atomic_load(&grants),
                   atomic_load(&losses));
     assert_int_equal(atomic_load(&clashes), 0);
     assert_int_equal(atomic_load(&old_fences), 0);
     assert_int_equal(atomic_load(&oddities), 0);
-    lk_client *calm = open_client(test_server_socket(server), PATIENT_MS);
+    lk_client *calm = open_client_at(test_server_socket(server), PATIENT_MS);
     take_once_more(calm, "short");
     take_once_more(calm, "middling");
     take_once_more(calm, "long");
-    lk_close(calm);
-    eventually(is_empty(eye));
+    eventually(is_empty());
     for (size_t i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
-    assert_true(is_empty(eye));
-    proxy_stop(net);
+        close_client(clients[i]);
+    assert_nothing_left();
 }
 
 int main(int count, char **words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(exclusion_fences_and_promises_hold_under_torture, empty_server),
-    };
     first_seed = first_seed_of(count, words);
-    return cmocka_run_group_tests_name("torture", tests, begin_harmed_world, end_world);
+    return world_run(begin_harmed_world);
 }

@@ -1,10 +1,12 @@
-/* Crowds of readers and writers, of several clients, that do as they please: no two overlap that
- * exclude each other, and in the end nothing is left. */
+/*
+ * Many readers and writers of several clients: no two overlap that exclude each other, and nothing
+ * is left in the end.
+ */
 #include "world.h"
 
 enum { CLIENTS = 3, EACH = 4, WALKERS = CLIENTS * EACH, STEPS = 50, MOST_WAIT_MS = 8 };
 
-/* Who is inside, by the word of those inside: counted after taking, and before giving back. */
+/* How many hold the lock: counted after locking, and before unlocking. */
 static atomic_int readers, writers, grants;
 
 typedef struct {
@@ -29,7 +31,7 @@ static bool is_refusal(lk_status status) {
 
 static bool try_to_take(walker *self, lk_mode mode) {
     int64_t wait_ms = draw(self, MOST_WAIT_MS);
-    lk_status status = take(self->lock, mode, wait_ms);
+    lk_status status = lock_as(self->lock, mode, wait_ms);
     expect(self, status == LK_OK || is_refusal(status), "a status that should not be");
     if (status == LK_OK)
         atomic_fetch_add(&grants, 1);
@@ -39,14 +41,14 @@ static bool try_to_take(walker *self, lk_mode mode) {
 static void enter_write(walker *self, int own_reads) {
     expect(self, atomic_fetch_add(&writers, 1) == 0, "two writers");
     expect(self, atomic_load(&readers) == own_reads, "a reader beside a writer");
-    pause_us(draw(self, 200));
+    sleep_us(draw(self, 200));
     expect(self, lk_valid(self->lock), "a writer whose hold is not valid");
 }
 
 static void read_a_while(walker *self) {
     atomic_fetch_add(&readers, 1);
     expect(self, atomic_load(&writers) == 0, "a writer beside a reader");
-    pause_us(draw(self, 200));
+    sleep_us(draw(self, 200));
     if (draw(self, 3) == 0 && try_to_take(self, LK_WRITE)) {
         enter_write(self, 1);
         atomic_fetch_sub(&writers, 1);
@@ -95,49 +97,35 @@ static void let_them_walk(lk_policy policy) {
         clients[i] = open_client();
     for (size_t i = 0; i < WALKERS; i++) {
         memset(&walkers[i], 0, sizeof walkers[i]);
-        walkers[i].lock = handle_under(clients[i % CLIENTS], "w:walk", policy);
+        walkers[i].lock = new_policy_lock(clients[i % CLIENTS], "w:walk", policy);
         walkers[i].seed = (unsigned)(i + 1) * 7919u + (unsigned)policy;
         walkers[i].thread = thread_start(walk, &walkers[i]);
     }
     for (size_t i = 0; i < WALKERS; i++)
         thread_join(walkers[i].thread);
-    for (size_t i = 0; i < WALKERS; i++) {
+    for (size_t i = 0; i < WALKERS; i++)
         if (atomic_load(&walkers[i].fault))
             fail_msg("%s", atomic_load(&walkers[i].fault));
-        lk_lock_free(walkers[i].lock);
-    }
     assert_true(atomic_load(&grants) > WALKERS);
     assert_nothing_left();
-    for (size_t i = 0; i < CLIENTS; i++)
-        lk_close(clients[i]);
 }
 
-static void nobody_overlaps_under_fair(void **state) {
-    (void)state;
+TEST(nobody_overlaps_under_fair) {
     let_them_walk(LK_FAIR);
 }
 
-static void nobody_overlaps_under_phase_fair(void **state) {
-    (void)state;
+TEST(nobody_overlaps_under_phase_fair) {
     let_them_walk(LK_PHASE_FAIR);
 }
 
-static void nobody_overlaps_under_writer_preference(void **state) {
-    (void)state;
+TEST(nobody_overlaps_under_writer_preference) {
     let_them_walk(LK_PREFER_WRITER);
 }
 
-static void nobody_overlaps_under_reader_preference(void **state) {
-    (void)state;
+TEST(nobody_overlaps_under_reader_preference) {
     let_them_walk(LK_PREFER_READER);
 }
 
-int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        world_test(nobody_overlaps_under_fair),
-        world_test(nobody_overlaps_under_phase_fair),
-        world_test(nobody_overlaps_under_writer_preference),
-        world_test(nobody_overlaps_under_reader_preference),
-    };
-    return world_main(argc, argv, tests);
+int main(void) {
+    return world_run(begin_world);
 }

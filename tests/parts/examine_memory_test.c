@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../integration/faults_world.h"
 #include "base/memory.h"
+#include "world.h"
 
 static atomic_long allocations, refused_one;
 

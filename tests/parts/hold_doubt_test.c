@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "../integration/faults_world.h"
 #include "base/clock.h"
 #include "client/client.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
+#include "world.h"
 
 enum { CLAIM_MS = 1000 };
 
@@ -22,16 +22,16 @@ static lk_lock *lock;
 
 /* `lock` holds, and the monitor is held. */
 static void hold(lk_status (*take)(lk_lock *)) {
-    client = open_client(test_server_socket(server), PATIENT_MS);
-    lock = new_lock(client, "a", 0);
+    client = open_client_at(test_server_socket(server), PATIENT_MS);
+    lock = new_lock(client, "a");
     assert_status(take(lock), LK_OK);
     pthread_mutex_lock(&client->session.monitor);
 }
 
 static void let_go(void) {
     pthread_mutex_unlock(&client->session.monitor);
-    lk_lock_free(lock);
-    lk_close(client);
+    free_lock(lock);
+    close_client(client);
 }
 
 /* An operation that nobody waits for, as lki_operation_begin leaves it. */

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../integration/faults_world.h"
 #include "base/memory.h"
+#include "world.h"
 
 enum { EMPTY_MS = 4000 }; /* until nothing is left: far below the leases */
 
@@ -106,7 +106,7 @@ static void take_and_try(world *self) {
 }
 
 static bool somebody_waits(void) {
-    return ask(eye, "ZCARD lk:{a}:w") > 0;
+    return ask("ZCARD lk:{a}:w") > 0;
 }
 
 static void wait_for_hand_over(world *self) {
@@ -121,25 +121,25 @@ static void wait_for_hand_over(world *self) {
 }
 
 static void wait_for_hand_over_by_callback(world *self) {
-    outcome taken = {0}, given = {0};
+    tally taken = {0}, given = {0};
     if (!worked(lk_wrlock(self->rival)))
         return;
-    bool waits = worked(lk_acquire_async(self->lock, LK_WRITE, -1, note_outcome, &taken));
-    eventually(!waits || somebody_waits() || atomic_load(&taken.calls));
+    bool waits = worked(lk_acquire_async(self->lock, LK_WRITE, -1, tally_done, &taken));
+    eventually(!waits || somebody_waits() || atomic_load(&taken.count));
     unlock(self->rival, lk_wrunlock);
     if (!waits)
         return;
-    eventually(atomic_load(&taken.calls) == 1);
+    eventually(atomic_load(&taken.count) == 1);
     if (atomic_load(&taken.status) != LK_OK) {
         assert_true(atomic_load(&taken.status) == LK_NOMEM ||
                     atomic_load(&taken.status) == LK_UNAVAILABLE);
         return;
     }
-    if (!worked(lk_release_async(self->lock, LK_WRITE, note_outcome, &given))) {
+    if (!worked(lk_release_async(self->lock, LK_WRITE, tally_done, &given))) {
         unlock(self->lock, lk_wrunlock);
         return;
     }
-    eventually(atomic_load(&given.calls) == 1);
+    eventually(atomic_load(&given.count) == 1);
     if (atomic_load(&given.status) == LK_NOMEM)
         unlock(self->lock, lk_wrunlock);
     else
@@ -155,8 +155,8 @@ static void upgrade(world *self) {
 }
 
 static void connect_again(world *self) {
-    ask(eye, "CLIENT KILL TYPE normal SKIPME yes");
-    ask(eye, "CLIENT KILL TYPE pubsub");
+    ask("CLIENT KILL TYPE normal SKIPME yes");
+    ask("CLIENT KILL TYPE pubsub");
     if (worked(lk_wrlock(self->lock)))
         unlock(self->lock, lk_wrunlock);
     wait_for_hand_over(self);
@@ -232,11 +232,11 @@ static void a_hold_whose_place_in_the_order_finds_no_memory_is_not_taken(void **
 }
 
 static bool gets_empty(void) {
-    int64_t end_ms = clock_ms() + EMPTY_MS;
-    while (!is_empty(eye)) {
-        if (clock_ms() > end_ms)
+    int64_t end_ms = now_ms() + EMPTY_MS;
+    while (!is_empty()) {
+        if (now_ms() > end_ms)
             return false;
-        nap_ms(2);
+        sleep_ms(2);
     }
     return true;
 }

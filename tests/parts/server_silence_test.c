@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "../integration/faults_world.h"
 #include "base/clock.h"
 #include "client/client.h"
 #include "net/connection.h"
+#include "world.h"
 
 static lk_client *client;
 static lk_lock *lock;
@@ -32,8 +32,8 @@ static bool is_read_by_caller(void) {
 /* The server is stopped, a call waits for its answer and reads; the monitor is held. */
 static int ask_silent_server(void **state) {
     (void)state;
-    client = open_client(test_server_socket(server), PATIENT_MS);
-    lock = new_lock(client, "a", 0);
+    client = open_client_at(test_server_socket(server), PATIENT_MS);
+    lock = new_lock(client, "a");
     kill(test_server_pid(server), SIGSTOP);
     begin_call(&asking, lk_trywrlock, lock);
     eventually(is_read_by_caller());
@@ -46,8 +46,8 @@ static int end_silence(void **state) {
     pthread_mutex_unlock(&client->session.monitor);
     kill(test_server_pid(server), SIGCONT);
     assert_call(&asking, LK_OK);
-    lk_lock_free(lock);
-    lk_close(client);
+    free_lock(lock);
+    close_client(client);
     return 0;
 }
 
@@ -77,12 +77,13 @@ static void a_silence_that_is_noticed_late_is_excused_once(void **state) {
     assert_false(is_kept_at(late_us + LKI_GRACE_US));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, ask_silent_server, end_silence)
+#define SILENT_TEST(function) \
+    cmocka_unit_test_setup_teardown(function, ask_silent_server, end_silence)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_server_that_was_silent_for_too_long_is_given_up),
-        TEST(a_silence_that_is_noticed_late_is_excused_once),
+        SILENT_TEST(a_server_that_was_silent_for_too_long_is_given_up),
+        SILENT_TEST(a_silence_that_is_noticed_late_is_excused_once),
     };
     return cmocka_run_group_tests_name("server: silence", tests, begin_world, end_world);
 }
