@@ -105,9 +105,16 @@ static void refuse(proxy *net, proxy_kinds kinds, int ms) {
     proxy_refuse(net, false);
 }
 
+static void harm_by_command(int which) {
+    if (which == 0)
+        ask("SCRIPT FLUSH");
+    else if (which == 1)
+        ask("CLIENT KILL TYPE normal SKIPME yes");
+    else
+        ask("CLIENT KILL TYPE pubsub");
+}
+
 static void harm_network(proxy *net, int ms, unsigned *seed) {
-    static const char *const commands[] = {"SCRIPT FLUSH", "CLIENT KILL TYPE normal SKIPME yes",
-                                           "CLIENT KILL TYPE pubsub"};
     proxy_kinds kinds = (proxy_kinds)(1 + draw(seed, 3));
     switch (draw(seed, 6)) {
     case 0:
@@ -126,7 +133,7 @@ static void harm_network(proxy *net, int ms, unsigned *seed) {
         refuse(net, kinds, ms);
         break;
     default:
-        ask(commands[draw(seed, 3)]);
+        harm_by_command(draw(seed, 3));
         break;
     }
 }
