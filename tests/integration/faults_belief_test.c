@@ -212,6 +212,35 @@ TEST_WITH(network, a_forced_loss_is_told_by_its_message) {
     assert_status(lk_wrunlock(forced), LK_LOST);
 }
 
+/* It never renews by itself, so no renewal can tell either. */
+TEST_WITH(network, a_forced_loss_of_a_hold_that_is_renewed_by_hand_is_told_by_its_message) {
+    atomic_int losses = 0;
+    lk_lock_options options = {.manual_renew = true, .on_lost = count_loss, .on_lost_arg = &losses};
+    lk_lock *forced = new_lock_with(client, "a", &options);
+    make_it_listen(client);
+    assert_ok(lk_wrlock(forced));
+    assert_ok(lk_force_release(other, "a", NULL));
+    eventually(atomic_load(&losses) == 1);
+    assert_false(lk_valid(forced));
+    assert_status(lk_wrunlock(forced), LK_LOST);
+}
+
+/*
+ * A grant that this handle does not wait for any more, as the server would tell it (SPEC 10.10,
+ * 10.11). The client cannot know its mode, so it releases both.
+ */
+TEST_WITH(network, a_grant_that_nobody_waits_for_is_released) {
+    lk_lock *idle = new_lock(client, "unknown");
+    const char *handle = lk_owner(idle); /* no owner was given: the handle's own text */
+    teach_scripts(client);
+    long long scripts = command_calls("evalsha");
+    const char *its_channel = world_print("lk:%.32s", handle);
+    const char *text = world_print("granted %s 1 1234567 1700000000000000 1000 0", handle);
+    freeReplyObject(redisCommand(probe, "PUBLISH %s %s", its_channel, text));
+    eventually(command_calls("evalsha") == scripts + 2);
+    assert_nothing_left();
+}
+
 /* ------------------------------------------------------------------------------ claims */
 
 /*
