@@ -44,7 +44,7 @@ test-tsan: packages ## the same under the thread sanitizer
 	$(call build,$(BUILD)-tsan,$(for_tests) -DLATCHKEY_SANITIZE=thread)
 	$(call check,$(BUILD)-tsan)
 
-test-mutants: packages ## break the library in 40 ways, and see the tests notice each (an hour)
+test-mutants: packages ## break the library in more than 40 ways; the tests must notice each (half an hour)
 	tests/mutants/test-mutants . $(BUILD)-mutants $(MUTANTS)
 
 bench: bench-build ## latchkey beside its peers, on one server (half an hour); see bench/README.md
