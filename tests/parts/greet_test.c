@@ -250,11 +250,23 @@ static void who_talks_without_end_is_given_up(void **state) {
     assert_non_null(strstr(m.error.text, "without end"));
 }
 
+static void servers_from_6_2_on_are_supported(void **state) {
+    (void)state;
+    static const char *const new_enough[] = {"6.2", "6.2.0",  "6.2.14\r\n", "6.10",
+                                             "7",   "7.0.15", "255.0"};
+    static const char *const too_old[] = {"", "6", "6.1.99", "6.0", "5.9", "2.8", "valkey"};
+    for (size_t i = 0; i < sizeof new_enough / sizeof *new_enough; i++)
+        assert_true(lki_info_is_supported(new_enough[i]));
+    for (size_t i = 0; i < sizeof too_old / sizeof *too_old; i++)
+        assert_false(lki_info_is_supported(too_old[i]));
+}
+
 #define FAKE_TEST(name) cmocka_unit_test_setup_teardown(name, start_fake, stop_fake)
 #define RUDE_TEST(name) cmocka_unit_test_setup_teardown(name, listen_here, stop_listening)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(servers_from_6_2_on_are_supported),
         FAKE_TEST(a_server_that_repeats_the_password_is_not_quoted),
         FAKE_TEST(refusals_have_their_status_and_advice),
         FAKE_TEST(the_advice_stands_behind_the_longest_reply),
