@@ -15,8 +15,9 @@
 bool lki_thread_start(pthread_t *, void *(*run)(void *), void *context);
 
 /*
- * Between these two calls a pthread_cancel() of this thread is deferred. A thread that was cancelled
- * inside the library would keep a mutex, and leave other threads pointing into its dead stack. Calls nest.
+ * Between these two calls, a pthread_cancel() of this thread is deferred. A thread that was
+ * cancelled inside the library would keep a mutex, and leave other threads pointing into its dead
+ * stack. Calls nest.
  */
 void lki_cancellation_off(void);
 void lki_cancellation_on(void);

@@ -17,8 +17,8 @@ static void assert_becomes(const char *sentence, const char *wanted) {
 
 static void a_field_becomes_its_option(void **state) {
     (void)state;
-    assert_becomes("tls_ca, the file /x, has no certificate in it (none)",
-                   "--tls-ca, the file /x, has no certificate in it (none)");
+    assert_becomes("tls_ca: the file /x contains no certificate (none)",
+                   "--tls-ca: the file /x contains no certificate (none)");
     assert_becomes("tls_key without tls_cert; give both",
                    "--tls-key without --tls-cert; give both");
     assert_becomes("use a host, or a tls_server_name, that it names",

@@ -277,7 +277,7 @@ static void server_that_wants_a_password_meanwhile_denies(void **state) {
 static void key_of_another_type_is_invalid_and_said_to_be_somebody_elses(void **state) {
     (void)state;
     refused_with("-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
-                 LK_INVALID, "somebody else's");
+                 LK_INVALID, "belongs to another program");
 }
 
 static void error_that_nobody_knows_is_internal_and_quoted(void **state) {

@@ -289,7 +289,7 @@ static void server_that_says_nothing_is_unavailable_after_connect_timeout(void *
     lk_client_options options = {.connect_timeout_ms = HASTY_MS};
     fake_server_do(fake, "", FAKE_FOREVER, FAKE_SILENCE);
     assert_status(lk_open(url, &options, &client), LK_UNAVAILABLE);
-    assert_said("says nothing");
+    assert_said("sent no reply");
     assert_null(client);
     free(url);
     fake_server_stop(fake);
