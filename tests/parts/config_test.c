@@ -121,11 +121,11 @@ static void values_that_cannot_be_are_refused(void **state) {
     static const struct {
         const char *line, *words;
     } bad[] = {
-        {"url = http://h", "url: the URL's scheme"},
+        {"url = http://h", "url: the scheme of the URL"},
         {"url = redis://", "url: "},
         {"url = redis://h:99999", "port"},
         {"url = local:x", "behind local:"},
-        {"url = redis+sentinel://h", "not in this version"},
+        {"url = redis+sentinel://h", "does not support"},
         {"url = \"redis://h\"", "url: "},
         {"prefix = {a}", "prefix: it must be"},
         {"tls_ca = ca.pem", "absolute"},
