@@ -17,7 +17,7 @@ lk_status lki_link_init(lki_link *link, pthread_mutex_t *monitor, lki_link_event
     *link = (lki_link){.monitor = monitor, .events = events};
     link->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link->kick < 0)
-        return lki_error_set(error, LK_NOMEM, "cannot create an eventfd: %s", strerror(errno));
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
     return LK_OK;
 }
 

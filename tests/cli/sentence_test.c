@@ -41,7 +41,7 @@ static void names_and_files_stay_as_they_are(void **state) {
         "lock \"a tls_ca b\" on local: was lost",
         "lock \"a\": owner must \": prefix must be\" was lost",
         "no such file: /etc/tls_ca, nor tls_cab, nor x.tls_ca",
-        "take another name or prefix",
+        "choose another name or prefix",
         "another owner must wait",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

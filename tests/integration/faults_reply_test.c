@@ -260,7 +260,7 @@ static void server_that_cannot_save_is_unavailable_and_the_disk_is_named(void **
 static void full_server_is_unavailable_and_said_to_be_full(void **state) {
     (void)state;
     refused_with("-OOM command not allowed when used memory > 'maxmemory'.\r\n", LK_UNAVAILABLE,
-                 "full");
+                 "out of memory");
 }
 
 static void command_that_is_not_permitted_is_denied_and_rights_are_named(void **state) {

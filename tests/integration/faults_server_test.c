@@ -65,7 +65,7 @@ static void full_server_takes_no_lock_and_gives_back_those_it_has(void **state) 
     ask(eye, "CONFIG SET maxmemory-policy noeviction");
     ask(eye, "CONFIG SET maxmemory 1");
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
-    assert_said("full");
+    assert_said("out of memory");
     assert_false(lk_valid(lock));
     assert_status(lk_renew(held, 0), LK_OK);
     assert_status(lk_wrunlock(held), LK_OK);
@@ -266,7 +266,7 @@ static void what_is_no_redis_is_unavailable_and_said_to_be_none(void **state) {
     fake_server *fake = fake_server_start(NULL);
     fake_server_on(fake, "", FAKE_FOREVER, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     assert_status(open_fake(fake, &client), LK_UNAVAILABLE);
-    assert_said("no Redis");
+    assert_said("not a Redis");
     assert_null(client);
     fake_server_stop(fake);
 }
