@@ -115,7 +115,7 @@ static void on_subscribed(void *context, lki_server *server) {
     visit_all(context, server, subscribed, NULL);
 }
 
-static void on_unheard(void *context, lki_server *server) {
+static void on_messages_missing(void *context, lki_server *server) {
     visit_all(context, server, refresh_waiter, NULL);
 }
 
@@ -205,7 +205,7 @@ const lki_session_events lki_locks_events = {
     .disconnected = on_disconnected,
     .subscribed = on_subscribed,
     .refused = on_refused,
-    .unheard = on_unheard,
+    .messages_missing = on_messages_missing,
     .message = on_message,
     .next_due_us = next_due_us,
     .due = on_due,
