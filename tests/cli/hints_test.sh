@@ -96,7 +96,7 @@ test_files_that_cannot_be_used_name_options() {
     expect_said "--tls-server-name is no name"
     expect_options
     expect_exit 64 "$latchkey" ls -u redis://127.0.0.1:1 --tls-ca cert.pem
-    expect_said "--tls-ca is given, and the URL is one without TLS"
+    expect_said "--tls-ca is set, but the URL does not use TLS"
     expect_options
 }
 
