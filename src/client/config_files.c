@@ -150,7 +150,7 @@ static lk_status read_config(const char *path, bool must_exist, lki_config *out,
         return !must_exist && is_absent(path, failed) ? LK_OK : cannot_read(path, failed, error);
     lk_status status;
     if (found.length > LKI_CONFIG_MOST)
-        status = lki_error_set(error, LK_INVALID, "%s: it is longer than %d bytes", path,
+        status = lki_error_set(error, LK_INVALID, "%s: it is too long: the limit is %d bytes", path,
                                LKI_CONFIG_MOST);
     else
         status = lki_config_parse(path, found.bytes, found.length, &config, error);
@@ -193,7 +193,7 @@ lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *err
 static const char *fault_of_password(contents *found) {
     size_t length = found->length;
     if (length > PASSWORD_MOST)
-        return "it is longer than 4096 bytes";
+        return "it is too long: the limit is 4096 bytes";
     if (length > 0 && found->bytes[length - 1] == '\n')
         length--;
     if (length > 0 && length < found->length && found->bytes[length - 1] == '\r')

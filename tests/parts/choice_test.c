@@ -521,7 +521,7 @@ static void a_password_in_the_url_of_a_file_that_others_may_read_is_refused(void
     (void)state;
     write_file(users, "prefix = a\nurl = redis://:hunter2@h\n", 0644);
     assert_invalid(NULL, place(users, 2));
-    assert_invalid(NULL, "it has a password");
+    assert_invalid(NULL, "it contains a password");
     write_file(users, "url = redis://user@h\n", 0644);
     assert_url(NULL, "redis://user@h", place(users, 1));
     write_file(users, "url = redis://:hunter2@h\n", 0600);

@@ -124,7 +124,7 @@ static void values_that_cannot_be_are_refused(void **state) {
         {"url = http://h", "url: the scheme of the URL"},
         {"url = redis://", "url: "},
         {"url = redis://h:99999", "port"},
-        {"url = local:x", "behind local:"},
+        {"url = local:x", "after local:"},
         {"url = redis+sentinel://h", "does not support"},
         {"url = \"redis://h\"", "url: "},
         {"prefix = {a}", "prefix: it must be"},
