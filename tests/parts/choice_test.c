@@ -100,7 +100,7 @@ static void assert_url(const char *given, const char *expected, const char *from
     lki_choice choice = read_choice(given, NULL);
     assert_string_equal(choice.url, expected);
     assert_text(choice.from[LKI_CONFIG_URL], from);
-    assert_int_equal(choice.by_nobody, !given && !from);
+    assert_int_equal(choice.url_is_default, !given && !from);
     lki_choice_clear(&choice);
 }
 
