@@ -60,7 +60,7 @@ static lk_status read_all(const lk_client_options *options, lki_settings *out, l
     lk_status status = LK_OK;
     if (options->min_replicas || options->replica_timeout_ms)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "this version of latchkey does not support %s; leave it 0",
+                             "%s is not supported by this version of latchkey; leave it 0",
                              options->min_replicas ? "min_replicas" : "replica_timeout_ms");
     if (options->tls_key && !options->tls_cert)
         return lki_error_set(error, LK_INVALID, "tls_key without tls_cert; give both");

@@ -105,8 +105,9 @@ static void a_folder_of_ours_without_rights_is_not_called_somebody_elses(void **
 static void become_somebody_else(void) {
     if (setuid(NOBODY_UID) != 0)
         _exit(1);
-    _exit(world_ensure(LONG_MS) == LK_DENIED && strstr(world.error.text, "belongs to another user") ? 0
-                                                                                            : 1);
+    _exit(world_ensure(LONG_MS) == LK_DENIED && strstr(world.error.text, "belongs to another user")
+              ? 0
+              : 1);
 }
 
 static void a_folder_that_cannot_even_be_opened_is_refused(void **state) {
