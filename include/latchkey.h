@@ -22,9 +22,8 @@
  *   closed, or was opened before a fork(); or if the function blocks and is called inside a
  *   callback of the same client.
  * - Threads: any thread may call any function at any time. A thread that is canceled by
- *   pthread_cancel() inside a call ends after the call has returned. The exceptions are
- *   lk_defaults_read(), lk_local_status() and lk_local_stop(), which are not safe to cancel. To end
- *   a wait, call lk_cancel().
+ *   pthread_cancel() inside a call ends after the call has returned. To end a wait, call
+ *   lk_cancel().
  * - fork(): a child must open its own client. Clients and handles of the parent cannot be used in
  *   the child: functions return LK_INVALID, false, 0 or -1. Only lk_owner() still works. In the
  *   child lk_close() closes the child's copies of the descriptors and does nothing else, and

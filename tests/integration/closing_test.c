@@ -316,6 +316,38 @@ static void a_thread_that_is_canceled_ends_when_its_call_has_returned(void **sta
     close_bounded(client);
 }
 
+/* The cancellation is pending from the start: the first cancellation point would end the thread. */
+static void *canceled_from_the_start(void *returned) {
+    lk_defaults *defaults = NULL;
+    lk_local_info *info = NULL;
+    pthread_cancel(pthread_self());
+    int before;
+    bool all = lk_defaults_read(&defaults) == LK_OK && lk_local_status(&info) == LK_OK &&
+               lk_local_stop(NULL) == LK_OK;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    lk_defaults_free(defaults);
+    lk_local_info_free(info);
+    atomic_store((atomic_bool *)returned, all);
+    return NULL;
+}
+
+static void a_call_without_a_client_is_not_canceled_halfway(void **state) {
+    (void)state;
+    char folder[] = "/tmp/latchkey-cancel-XXXXXX";
+    atomic_bool returned = false;
+    pthread_t thread;
+    assert_non_null(mkdtemp(folder));
+    setenv("LATCHKEY_LOCAL_DIR", folder, 1);
+    assert_int_equal(pthread_create(&thread, NULL, canceled_from_the_start, &returned), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    unsetenv("LATCHKEY_LOCAL_DIR");
+    assert_true(atomic_load(&returned));
+    char *lock_file = test_print("%s/start.lock", folder);
+    unlink(lock_file);
+    free(lock_file);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* ------------------------------------------------------------------------------ lk_lock_free */
 
 static void freeing_a_handle_gives_back_what_it_holds(void **state) {
@@ -450,6 +482,7 @@ int main(int argc, char **argv) {
         world_test(freeing_a_handle_gives_back_what_it_holds),
         world_test(a_listing_is_one_call_to_whoever_closes),
         world_test(a_thread_that_is_canceled_ends_when_its_call_has_returned),
+        world_test(a_call_without_a_client_is_not_canceled_halfway),
         world_test(freeing_a_handle_cancels_the_callers_that_wait_on_it),
         world_test(freeing_a_handle_calls_its_callbacks_before_it_returns),
         world_test(a_freed_handle_is_told_of_no_loss),
