@@ -502,8 +502,8 @@ LK_API unsigned lk_writes(const lk_lock *);
  *
  * Pass the token along with every write to a store. A store that remembers the greatest token, and
  * refuses smaller ones, is safe from a holder that has lost the lock and does not know it yet. The
- * token of a lost hold stays until the hold is released. 0 if the handle holds nothing, and for
- * NULL. Never blocks.
+ * token of a lost hold stays until the hold is released. 0 if the handle holds nothing, after
+ * lk_close(), and for NULL. Never blocks.
  */
 LK_API uint64_t lk_fence(const lk_lock *);
 
@@ -511,7 +511,8 @@ LK_API uint64_t lk_fence(const lk_lock *);
  * Returns whether the lock was abandoned when the handle last acquired it: a writer had died or
  * lost its hold, and no writer had released the lock normally since. The data that the lock
  * protects may be half written. The server forgets this an hour after the writer was lost, unless
- * somebody holds the lock then. False if the handle holds nothing, and for NULL. Never blocks.
+ * somebody holds the lock then. False if the handle holds nothing, after lk_close(), and for NULL.
+ * Never blocks.
  */
 LK_API bool lk_abandoned(const lk_lock *);
 

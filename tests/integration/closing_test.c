@@ -161,6 +161,29 @@ static void handles_of_a_closed_client_say_that_it_is(void **state) {
     free(owner);
 }
 
+/* A lost hold stays until it is unlocked; a closed client has nothing to unlock. */
+static void a_lost_hold_of_a_closed_client_has_no_fence_and_no_mark(void **state) {
+    (void)state;
+    lk_client *client = open_client(), *eye = open_client();
+    lk_lock *lock = handle_of(client, "c:lost");
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_force_release(eye, "c:lost", NULL));
+    assert_status(lk_wrunlock(lock), LK_LOST);
+    assert_ok(lk_wrlock(lock)); /* after a writer that was lost */
+    uint64_t fence = lk_fence(lock);
+    assert_ok(lk_force_release(eye, "c:lost", NULL));
+    assert_status(lk_renew(lock, 0), LK_LOST);
+    assert_true(fence > 0 && lk_fence(lock) == fence);
+    assert_true(lk_abandoned(lock));
+    close_bounded(client);
+    assert_true(lk_fence(lock) == 0);
+    assert_false(lk_abandoned(lock));
+    assert_int_equal(lk_writes(lock), 0);
+    lk_lock_free(lock);
+    lk_close(eye);
+    world_do("FLUSHALL");
+}
+
 static void closing_does_not_tell_of_a_loss(void **state) {
     (void)state;
     lk_client *client = open_client();
@@ -475,6 +498,7 @@ int main(int argc, char **argv) {
         world_test(closing_right_after_beginning_loses_no_callback),
         world_test(closing_gives_back_what_handles_hold),
         world_test(handles_of_a_closed_client_say_that_it_is),
+        world_test(a_lost_hold_of_a_closed_client_has_no_fence_and_no_mark),
         world_test(closing_does_not_tell_of_a_loss),
         world_test(closing_gives_back_a_hold_however_deep_it_nests),
         world_test(closing_does_not_hang_on_a_server_that_is_silent),
