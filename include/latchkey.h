@@ -22,9 +22,8 @@
  *   closed, or was opened before a fork(); or if the function blocks and is called inside a
  *   callback of the same client.
  * - Threads: any thread may call any function at any time. A thread that is canceled by
- *   pthread_cancel() inside a call ends after the call has returned. The exceptions are
- *   lk_defaults_read(), lk_local_status() and lk_local_stop(), which are not safe to cancel. To end
- *   a wait, call lk_cancel().
+ *   pthread_cancel() inside a call ends after the call has returned. To end a wait, call
+ *   lk_cancel().
  * - fork(): a child must open its own client. Clients and handles of the parent cannot be used in
  *   the child: functions return LK_INVALID, false, 0 or -1. Only lk_owner() still works. In the
  *   child lk_close() closes the child's copies of the descriptors and does nothing else, and
@@ -503,8 +502,8 @@ LK_API unsigned lk_writes(const lk_lock *);
  *
  * Pass the token along with every write to a store. A store that remembers the greatest token, and
  * refuses smaller ones, is safe from a holder that has lost the lock and does not know it yet. The
- * token of a lost hold stays until the hold is released. 0 if the handle holds nothing, and for
- * NULL. Never blocks.
+ * token of a lost hold stays until the hold is released. 0 if the handle holds nothing, after
+ * lk_close(), and for NULL. Never blocks.
  */
 LK_API uint64_t lk_fence(const lk_lock *);
 
@@ -512,7 +511,8 @@ LK_API uint64_t lk_fence(const lk_lock *);
  * Returns whether the lock was abandoned when the handle last acquired it: a writer had died or
  * lost its hold, and no writer had released the lock normally since. The data that the lock
  * protects may be half written. The server forgets this an hour after the writer was lost, unless
- * somebody holds the lock then. False if the handle holds nothing, and for NULL. Never blocks.
+ * somebody holds the lock then. False if the handle holds nothing, after lk_close(), and for NULL.
+ * Never blocks.
  */
 LK_API bool lk_abandoned(const lk_lock *);
 

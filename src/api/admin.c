@@ -22,7 +22,7 @@ static lk_status check_name(const char *name) {
                 : lki_fail(LK_INVALID, "the lock's name is NULL");
 }
 
-/* Runs a call about one lock; with the monitor held. */
+/* Runs a call about one lock, with the monitor held. */
 static lk_status run(lk_client *client, lki_call *call, const char *name, lki_error *error) {
     char what[WHAT_MOST];
     snprintf(what, sizeof what, "lock \"%s\"", name);
@@ -85,7 +85,7 @@ void lk_info_free(lk_info *info) {
 typedef struct {
     lki_call call;
     lki_key key;
-    const char *owner; /* "": everybody */
+    const char *owner; /* "": all owners */
 } forcing;
 
 static lki_sent encode_force(const lki_call *call, lki_form *form, lki_bytes *out) {
@@ -97,11 +97,12 @@ static lk_status force_answered(lki_call *call, const redisReply *reply, lki_err
     forcing *self = (forcing *)call;
     lki_answer answer = lki_answer_read(reply);
     if (answer.word != LKI_ANSWER_FORCED)
-        return lki_error_set(error, LK_INTERNAL, "the server's answer to force makes no sense");
+        return lki_error_set(error, LK_INTERNAL, "the server sent an invalid answer to force");
     if (answer.count)
         return LK_OK;
-    return lki_error_set(error, LK_NOT_HELD, "%s%s",
-                         *self->owner ? "no hold of owner " : "nobody holds it", self->owner);
+    if (*self->owner)
+        return lki_error_set(error, LK_NOT_HELD, "owner \"%s\" has no hold", self->owner);
+    return lki_error_set(error, LK_NOT_HELD, "nobody holds it");
 }
 
 static lk_status force(lk_client *client, const char *name, const char *owner, lki_error *error) {
@@ -137,12 +138,13 @@ lk_status lk_force_release(lk_client *client, const char *name, const char *owne
 
 typedef struct {
     const char *prefix, *pattern;
-    size_t start_length; /* of the pattern that is no pattern */
+    size_t start_length; /* of the part of the pattern before its first special character */
     char cursor[LKI_CURSOR_SIZE];
     char **names;
     size_t count, room;
 } listing;
 
+/* One SCAN of a listing. */
 typedef struct {
     lki_call call;
     listing *whole;
@@ -182,11 +184,11 @@ static int compare(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void tell(listing *self, lk_list_fn *each, void *arg) {
+static void call_each(listing *self, lk_list_fn *each, void *arg) {
     if (self->count)
         qsort(self->names, self->count, sizeof *self->names, compare);
     for (size_t i = 0; i < self->count; i++) {
-        /* SCAN may show a key twice. */
+        /* SCAN may return a key twice. */
         if (i && strcmp(self->names[i], self->names[i - 1]) == 0)
             continue;
         if (!each(self->names[i], arg))
@@ -207,7 +209,7 @@ static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
     return status;
 }
 
-/* One call after the other; nobody ends the client in between. */
+/* Increments `calls` for the whole listing, so that lk_close() does not end between two steps. */
 static lk_status scan_all(lk_client *client, listing *self) {
     lki_error error;
     lk_status status = lki_enter(client, LKI_MAY_BLOCK);
@@ -233,7 +235,7 @@ lk_status lk_list(lk_client *client, const char *pattern, lk_list_fn *each, void
     self.start_length = pattern ? strcspn(pattern, "*?[\\") : 0;
     lk_status status = scan_all(client, &self);
     if (status == LK_OK)
-        tell(&self, each, arg);
+        call_each(&self, each, arg);
     for (size_t i = 0; i < self.count; i++)
         lki_free(self.names[i]);
     lki_free(self.names);

@@ -1,4 +1,4 @@
-/* lk_open and lk_close; callbacks in the event loop of the user. */
+/* lk_open, lk_close, lk_fd, lk_dispatch. */
 #include "api/enter.h"
 #include "base/thread.h"
 
@@ -26,9 +26,9 @@ void lk_close(lk_client *client) {
     if (client->session.forks != lki_fork_count()) {
         lki_session_close_after_fork(&client->session);
     } else if (lki_callbacks_inside(&client->session.callbacks)) {
-        lki_fail(LK_INVALID, "lk_close inside a callback is refused");
+        lki_fail(LK_INVALID, "lk_close is not allowed inside a callback");
         pthread_mutex_lock(&client->session.monitor);
-        lki_log(&client->session, LK_LOG_ERROR, "lk_close inside a callback is refused");
+        lki_log(&client->session, LK_LOG_ERROR, "lk_close is not allowed inside a callback");
         pthread_mutex_unlock(&client->session.monitor);
     } else {
         lki_cancellation_off();
@@ -50,15 +50,15 @@ int lk_fd(lk_client *client) {
 
 lk_status lk_dispatch(lk_client *client) {
     if (client && lki_callbacks_inside(&client->session.callbacks))
-        return lki_fail(LK_INVALID, "lk_dispatch inside a callback is refused");
+        return lki_fail(LK_INVALID, "lk_dispatch is not allowed inside a callback");
     lk_status status = lki_enter(client, LKI_NEVER_BLOCKS);
     if (status != LK_OK)
         return status;
     if (client->session.callbacks.dispatched)
         lki_callbacks_dispatch(&client->session.callbacks);
     else
-        status = lki_fail(LK_INVALID, "lk_dispatch: the client was opened without `dispatch`, and "
-                                      "calls back on a thread of its own");
+        status = lki_fail(LK_INVALID, "lk_dispatch: the client was opened without `dispatch`; its "
+                                      "callbacks run on a thread of the library");
     lki_leave(&client->session);
     return status;
 }

@@ -2,18 +2,19 @@
 #include "client/choice.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "client/settings.h"
 #include "topology/topology.h"
 
 #include <strings.h>
 
-/* What lk_defaults_free() frees: the public part comes first. */
+/* The public part is the first member: lk_defaults_free() casts it back. */
 typedef struct {
     lk_defaults defaults;
     char *url, *url_from, *prefix, *prefix_from;
 } defaults_block;
 
-/* The URL without its password; "" where it cannot be read, which lk_open() says why. */
+/* The URL without its password; "" if it is not valid: lk_open() will tell why. */
 static lk_status show_url(const lki_choice *choice, char **out, lki_error *error) {
     lki_topology *topology = NULL;
     if (strcasecmp(choice->url, "local:") == 0)
@@ -45,23 +46,29 @@ static lk_status fill(defaults_block *self, const lki_choice *choice, lki_error 
     return LK_OK;
 }
 
-lk_status lk_defaults_read(lk_defaults **out) {
-    lki_error error;
+static lk_status read_defaults(lk_defaults **out, lki_error *error) {
     lki_choice choice = {0};
-    if (!out)
-        return lki_fail(LK_INVALID, "out is NULL");
     defaults_block *self = lki_new(sizeof *self);
     lk_status status =
-        self ? lki_choice_read(NULL, NULL, &choice, &error) : lki_error_no_memory(&error);
+        self ? lki_choice_read(NULL, NULL, &choice, error) : lki_error_no_memory(error);
     if (status == LK_OK)
-        status = fill(self, &choice, &error);
+        status = fill(self, &choice, error);
     lki_choice_clear(&choice);
-    if (status != LK_OK) {
+    if (status == LK_OK)
+        *out = &self->defaults;
+    else
         lk_defaults_free(self ? &self->defaults : NULL);
-        return lki_fail_with(&error);
-    }
-    *out = &self->defaults;
-    return LK_OK;
+    return status;
+}
+
+lk_status lk_defaults_read(lk_defaults **out) {
+    lki_error error;
+    if (!out)
+        return lki_fail(LK_INVALID, "out is NULL");
+    lki_cancellation_off();
+    lk_status status = read_defaults(out, &error);
+    lki_cancellation_on();
+    return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
 void lk_defaults_free(lk_defaults *defaults) {

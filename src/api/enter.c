@@ -3,7 +3,7 @@
 
 #include "base/thread.h"
 
-/* lock: NULL for a call that is not about one. */
+/* lock NULL: the call is about a client. */
 static lk_status refuse(const lk_lock *lock, const char *why) {
     if (!lock)
         return lki_fail(LK_INVALID, "%s", why);
@@ -12,9 +12,9 @@ static lk_status refuse(const lk_lock *lock, const char *why) {
 
 static lk_status enter(lki_session *session, const lk_lock *lock, lki_blocking blocking) {
     if (session->forks != lki_fork_count())
-        return refuse(lock, "this client was opened before fork(); a child opens its own");
+        return refuse(lock, "this client was opened before fork(); a child must open its own");
     if (blocking == LKI_MAY_BLOCK && lki_callbacks_inside(&session->callbacks))
-        return refuse(lock, "a call that blocks is refused inside a callback; use "
+        return refuse(lock, "a blocking call is not allowed inside a callback; use "
                             "lk_acquire_async or lk_release_async");
     lki_cancellation_off();
     pthread_mutex_lock(&session->monitor);

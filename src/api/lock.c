@@ -1,4 +1,4 @@
-/* Handles, and the calls that block. */
+/* lk_lock_new and lk_lock_free; operations on a handle, blocking and async. */
 #include "api/enter.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -37,7 +37,7 @@ void lk_lock_free(lk_lock *lock) {
 
 /* ------------------------------------------------------------------------------ blocking */
 
-/* One operation from begin to end on this thread. */
+/* Runs one operation, and blocks until it is reported. */
 static lk_status run(lk_lock *lock, const lki_operation *wanted) {
     lk_status status = lki_enter_lock(lock, LKI_MAY_BLOCK);
     if (status != LK_OK)
@@ -60,7 +60,8 @@ static lk_status run(lk_lock *lock, const lki_operation *wanted) {
     return status;
 }
 
-static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
+/* wait_ms -1: without limit. */
+static lk_status acquire(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     lki_operation wanted = {.kind = LKI_DO_ACQUIRE,
                             .mode = mode,
                             .wait = wait_ms != 0,
@@ -69,44 +70,44 @@ static lk_status take(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     return run(lock, &wanted);
 }
 
-/* The only wait below 0 is -1. Any other is a miscalculated deadline, which must not wait for ever. */
+/* A wait below -1 is probably a miscalculated deadline, which must not wait without limit. */
 static lk_status check_wait(const lk_lock *lock, int64_t wait_ms) {
     if (!lock || wait_ms >= -1)
         return LK_OK;
-    return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below -1, and is %" PRId64,
+    return lki_fail(LK_INVALID, "lock \"%s\": wait_ms must not be below -1, but is %" PRId64,
                     lock->name, wait_ms);
 }
 
-static lk_status take_in_time(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
+static lk_status acquire_timed(lk_lock *lock, lk_mode mode, int64_t wait_ms) {
     lk_status status = check_wait(lock, wait_ms);
-    return status == LK_OK ? take(lock, mode, wait_ms) : status;
+    return status == LK_OK ? acquire(lock, mode, wait_ms) : status;
 }
 
 lk_status lk_rdlock(lk_lock *lock) {
-    return take(lock, LK_READ, -1);
+    return acquire(lock, LK_READ, -1);
 }
 
 lk_status lk_tryrdlock(lk_lock *lock) {
-    return take(lock, LK_READ, 0);
+    return acquire(lock, LK_READ, 0);
 }
 
 lk_status lk_timedrdlock(lk_lock *lock, int64_t wait_ms) {
-    return take_in_time(lock, LK_READ, wait_ms);
+    return acquire_timed(lock, LK_READ, wait_ms);
 }
 
 lk_status lk_wrlock(lk_lock *lock) {
-    return take(lock, LK_WRITE, -1);
+    return acquire(lock, LK_WRITE, -1);
 }
 
 lk_status lk_trywrlock(lk_lock *lock) {
-    return take(lock, LK_WRITE, 0);
+    return acquire(lock, LK_WRITE, 0);
 }
 
 lk_status lk_timedwrlock(lk_lock *lock, int64_t wait_ms) {
-    return take_in_time(lock, LK_WRITE, wait_ms);
+    return acquire_timed(lock, LK_WRITE, wait_ms);
 }
 
-/* A lost hold is unlocked without asking anybody, so a callback may do that. */
+/* Unlocking a lost hold needs no request and does not block, so a callback may do it. */
 static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *out) {
     lki_session *session = lock ? lock->session : NULL;
     if (!session || session->forks != lki_fork_count() ||
@@ -114,19 +115,19 @@ static bool unlock_lost(lk_lock *lock, const lki_operation *wanted, lk_status *o
         lki_enter_lock(lock, LKI_NEVER_BLOCKS) != LK_OK)
         return false;
     lk_mode mode = wanted->mode;
-    bool has = wanted->of_last ? lki_release_last(lock, NULL, &mode)
-                               : (mode == LK_WRITE ? lock->writes : lock->reads) > 0;
-    bool can = lock->lost && has;
-    if (can) {
+    bool has_count = wanted->of_last ? lki_release_last(lock, NULL, &mode)
+                                     : (mode == LK_WRITE ? lock->writes : lock->reads) > 0;
+    bool is_unlocked = lock->lost && has_count;
+    if (is_unlocked) {
         lki_hold_released(lock, mode);
         *out = lki_fail(LK_LOST, "lock \"%s\" on %s: %s", lock->name, session->topology->shown,
                         lk_status_text(LK_LOST));
     }
     lki_leave(session);
-    return can;
+    return is_unlocked;
 }
 
-static lk_status give(lk_lock *lock, lk_mode mode, bool of_last) {
+static lk_status unlock(lk_lock *lock, lk_mode mode, bool of_last) {
     lki_operation wanted = {
         .kind = LKI_DO_RELEASE, .mode = mode, .of_last = of_last, .deadline_us = LKI_NEVER};
     lk_status status;
@@ -134,15 +135,15 @@ static lk_status give(lk_lock *lock, lk_mode mode, bool of_last) {
 }
 
 lk_status lk_rdunlock(lk_lock *lock) {
-    return give(lock, LK_READ, false);
+    return unlock(lock, LK_READ, false);
 }
 
 lk_status lk_wrunlock(lk_lock *lock) {
-    return give(lock, LK_WRITE, false);
+    return unlock(lock, LK_WRITE, false);
 }
 
 lk_status lk_unlock(lk_lock *lock) {
-    return give(lock, LK_READ, true);
+    return unlock(lock, LK_READ, true);
 }
 
 lk_status lk_downgrade(lk_lock *lock) {
@@ -154,8 +155,7 @@ lk_status lk_renew(lk_lock *lock, int64_t lease_ms) {
     lki_operation wanted = {
         .kind = LKI_DO_RENEW, .mode = LK_READ, .deadline_us = LKI_NEVER, .lease_ms = lease_ms};
     if (lock && lease_ms && (lease_ms < 100 || lease_ms > 86400000))
-        return lki_fail(LK_INVALID,
-                        "lock \"%s\": lease_ms must be 100 to 86400000, and is %" PRId64,
+        return lki_fail(LK_INVALID, "lock \"%s\": lease_ms must be 100 to 86400000, not %" PRId64,
                         lock->name, lease_ms);
     return run(lock, &wanted);
 }
@@ -200,8 +200,8 @@ static lk_status begin(lk_lock *lock, const lki_operation *wanted) {
 
 static lk_status begin_in_mode(lk_lock *lock, const lki_operation *wanted) {
     if (lock && wanted->mode != LK_READ && wanted->mode != LK_WRITE)
-        return lki_fail(LK_INVALID, "lock \"%s\": mode is neither LK_READ nor LK_WRITE",
-                        lock->name);
+        return lki_fail(LK_INVALID, "lock \"%s\": mode %d is not a valid lk_mode", lock->name,
+                        (int)wanted->mode);
     return begin(lock, wanted);
 }
 

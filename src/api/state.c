@@ -1,11 +1,11 @@
-/* What a handle knows of itself: asked of nobody else, at any time. */
+/* The state of a handle, as the client knows it. Sends nothing, and never blocks. */
 #include "base/clock.h"
 #include "base/thread.h"
 #include "lock/hold.h"
 #include "lock/lock.h"
 
-/* NULL: there is nothing to look at. Otherwise the monitor is held. */
-static lki_session *look(const lk_lock *lock) {
+/* Locks the monitor, and returns the session. NULL: the handle cannot be used. */
+static lki_session *lock_monitor(const lk_lock *lock) {
     if (!lock || lock->session->forks != lki_fork_count())
         return NULL;
     pthread_mutex_lock(&lock->session->monitor);
@@ -13,7 +13,7 @@ static lki_session *look(const lk_lock *lock) {
 }
 
 int64_t lk_remaining_ms(const lk_lock *lock) {
-    lki_session *session = look(lock);
+    lki_session *session = lock_monitor(lock);
     int64_t left_us = 0;
     if (!session)
         return 0;
@@ -24,7 +24,7 @@ int64_t lk_remaining_ms(const lk_lock *lock) {
 }
 
 bool lk_valid(const lk_lock *lock) {
-    lki_session *session = look(lock);
+    lki_session *session = lock_monitor(lock);
     if (!session)
         return false;
     bool valid = !session->closing && lki_lock_holds(lock) && !lki_hold_is_ending(lock) &&
@@ -33,27 +33,27 @@ bool lk_valid(const lk_lock *lock) {
     return valid;
 }
 
+/* A closing client releases its holds itself, so the user has nothing left to unlock. */
 uint64_t lk_fence(const lk_lock *lock) {
-    lki_session *session = look(lock);
+    lki_session *session = lock_monitor(lock);
     if (!session)
         return 0;
-    uint64_t fence = lock->fence;
+    uint64_t fence = session->closing ? 0 : lock->fence;
     pthread_mutex_unlock(&session->monitor);
     return fence;
 }
 
 bool lk_abandoned(const lk_lock *lock) {
-    lki_session *session = look(lock);
+    lki_session *session = lock_monitor(lock);
     if (!session)
         return false;
-    bool abandoned = lock->abandoned;
+    bool abandoned = !session->closing && lock->abandoned;
     pthread_mutex_unlock(&session->monitor);
     return abandoned;
 }
 
-/* A closing client gives back by itself: nothing is left for the user to unlock. */
 static unsigned count_of(const lk_lock *lock, lk_mode mode) {
-    lki_session *session = look(lock);
+    lki_session *session = lock_monitor(lock);
     unsigned count = 0;
     if (!session)
         return 0;

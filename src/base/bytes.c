@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-enum { ROOM_LEAST = 1024 };
+enum { FIRST_ROOM = 1024 };
 
 static bool make_room(lki_bytes *bytes, size_t more) {
-    size_t room = bytes->room ? bytes->room : ROOM_LEAST;
+    size_t room = bytes->room ? bytes->room : FIRST_ROOM;
     while (room - bytes->length < more)
         room *= 2;
     if (room == bytes->room)

@@ -1,4 +1,7 @@
-/* See error.h: a status with its sentence. */
+/*
+ * See error.h: a status with its sentence. Apart from last_error.c, because the TLS module compiles
+ * this file alone: the thread's sentence exists once, in the library.
+ */
 #include "base/error.h"
 
 #include <stdarg.h>

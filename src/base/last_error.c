@@ -1,4 +1,4 @@
-/* See error.h: the sentence that a thread is given. */
+/* See error.h: the sentence of the thread. Not part of the TLS module; see error.c. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Names and texts of the statuses, from the one list in latchkey.h; the version. */
+/* Names and texts of the statuses, from the list in latchkey.h; the version. */
 #include "latchkey.h"
 
 #ifndef LKI_VERSION

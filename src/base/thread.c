@@ -27,17 +27,17 @@ void lki_cancellation_on(void) {
 }
 
 static _Atomic unsigned forks;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t counting = PTHREAD_ONCE_INIT;
 
 static void count_fork(void) {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
-static void arrange(void) {
+static void start_counting(void) {
     pthread_atfork(NULL, NULL, count_fork);
 }
 
 unsigned lki_fork_count(void) {
-    pthread_once(&once, arrange);
+    pthread_once(&counting, start_counting);
     return atomic_load_explicit(&forks, memory_order_relaxed);
 }

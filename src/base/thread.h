@@ -1,4 +1,4 @@
-/* Threads and processes: what the library must know of both. */
+/* Starting threads, pthread_cancel(), and noticing a fork. */
 #ifndef LKI_THREAD_H
 #define LKI_THREAD_H
 
@@ -6,22 +6,26 @@
 #include <stdbool.h>
 
 /*
- * Marks the declaration of a function that lets go of the monitor and takes it again: whatever was
- * read from shared fields before the call must be read again. docs/THREADS.md lists them all.
+ * Marks the declaration of a function that releases the monitor and takes it again. After the call,
+ * read shared fields again. docs/THREADS.md lists these functions.
  */
 #define LKI_UNLOCKS
 
-/* The thread takes no signals: they are for the program. */
-bool lki_thread_start(pthread_t *, void *(*run)(void *), void *context); /* false: none left */
+/* The thread blocks all signals: they are for the threads of the program. False: not started. */
+bool lki_thread_start(pthread_t *, void *(*run)(void *), void *context);
 
 /*
- * Between these two pthread_cancel() waits. A thread that ended inside the library would keep a mutex,
- * and leave other threads pointing into its dead stack. Calls nest.
+ * Between these two calls, a pthread_cancel() of this thread is deferred. A thread that was
+ * cancelled inside the library would keep a mutex, and leave other threads pointing into its dead
+ * stack. Calls nest.
  */
 void lki_cancellation_off(void);
 void lki_cancellation_on(void);
 
-/* Differs between a process and its children: a client must not be used in a child. */
+/*
+ * The number of forks between the first call's process and this one. If the count differs from the
+ * one that a client was opened with, this process is a child, and must not use the client.
+ */
 unsigned lki_fork_count(void);
 
 #endif

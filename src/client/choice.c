@@ -12,17 +12,17 @@
 
 enum { WHERE_MOST = 512, PATH_SHOWN_MOST = 400, LINE_TEXT_MOST = 16 };
 
-/* Who may say something, most important first. */
+/* The sources other than the caller, in the order of precedence. */
 typedef struct {
     const char *variables[LKI_CONFIG_COUNT]; /* of the environment; NULL: not set, or empty */
     lki_config files[LKI_CONFIG_FILES];
-    const lki_config *url_file; /* the file that the URL is from; NULL: it is not from one */
+    const lki_config *url_file; /* the file that the URL is from; NULL: it is not from a file */
 } sources;
 
 typedef struct {
-    const char *value;      /* NULL: nobody says anything */
-    const lki_config *file; /* NULL: it is the environment's */
-} saying;
+    const char *value;      /* NULL: no source has the key */
+    const lki_config *file; /* NULL: the value is from the environment */
+} found_value;
 
 static bool is_local(const char *url) {
     return strncasecmp(url, "local:", strlen("local:")) == 0;
@@ -33,103 +33,103 @@ static bool is_for_its_url(lki_config_key key) {
            key == LKI_CONFIG_TLS_SERVER_NAME || key == LKI_CONFIG_PASSWORD_FILE;
 }
 
-static saying find(const sources *self, lki_config_key key) {
+static found_value find(const sources *self, lki_config_key key) {
     if (self->variables[key])
-        return (saying){self->variables[key], NULL};
+        return (found_value){self->variables[key], NULL};
     for (size_t i = 0; i < LKI_CONFIG_FILES; i++) {
         const lki_config *file = &self->files[i];
-        bool is_for_another =
+        bool is_for_other_url =
             is_for_its_url(key) && file->entries[LKI_CONFIG_URL].value && file != self->url_file;
-        if (file->entries[key].value && !is_for_another)
-            return (saying){file->entries[key].value, file};
+        if (file->entries[key].value && !is_for_other_url)
+            return (found_value){file->entries[key].value, file};
     }
-    return (saying){0};
+    return (found_value){0};
 }
 
-/* Where a value stands, for people; to be freed. NULL: out of memory. */
-static char *place_of(const saying *said, lki_config_key key) {
-    if (!said->file)
+/* "LATCHKEY_URL" or "file:line", to be freed with lki_free. NULL: out of memory. */
+static char *place_of(const found_value *found, lki_config_key key) {
+    if (!found->file)
         return lki_copy(lki_config_variable(key));
-    size_t size = strlen(said->file->path) + LINE_TEXT_MOST;
+    size_t size = strlen(found->file->path) + LINE_TEXT_MOST;
     char *place = lki_new(size);
     if (place)
-        snprintf(place, size, "%s:%u", said->file->path, said->file->entries[key].line);
+        snprintf(place, size, "%s:%u", found->file->path, found->file->entries[key].line);
     return place;
 }
 
-/* Takes a value over; *text becomes the copy. What a file says was checked when it was read. */
-static lk_status adopt(lki_choice *self, lki_config_key key, const saying *said, const char **text,
-                       lki_error *error) {
+/* Uses a value; *text becomes a copy of it. Values of files were checked when they were parsed. */
+static lk_status adopt(lki_choice *self, lki_config_key key, const found_value *found,
+                       const char **text, lki_error *error) {
     lk_status status = LK_OK;
-    if (!said->file && key != LKI_CONFIG_URL)
-        status = lki_config_check(key, said->value, false, lki_config_variable(key), error);
+    if (!found->file && key != LKI_CONFIG_URL)
+        status = lki_config_check(key, found->value, false, lki_config_variable(key), error);
     if (status != LK_OK)
         return status;
-    self->from[key] = place_of(said, key);
-    if (!self->from[key] || !lki_copy_to(&self->texts[key], said->value))
+    self->from[key] = place_of(found, key);
+    if (!self->from[key] || !lki_copy_to(&self->texts[key], found->value))
         return lki_error_no_memory(error);
     *text = self->texts[key];
     return LK_OK;
 }
 
-static lk_status settle_text(lki_choice *self, const sources *all, lki_config_key key,
+static lk_status choose_text(lki_choice *self, const sources *all, lki_config_key key,
                              const char **text, lki_error *error) {
-    saying said = find(all, key);
-    return *text || !said.value ? LK_OK : adopt(self, key, &said, text, error);
+    found_value found = find(all, key);
+    return *text || !found.value ? LK_OK : adopt(self, key, &found, text, error);
 }
 
-static lk_status settle_time(lki_choice *self, const sources *all, lki_config_key key, int64_t *ms,
+static lk_status choose_time(lki_choice *self, const sources *all, lki_config_key key, int64_t *ms,
                              lki_error *error) {
     const char *text = NULL;
-    lk_status status = *ms ? LK_OK : settle_text(self, all, key, &text, error);
+    lk_status status = *ms ? LK_OK : choose_text(self, all, key, &text, error);
     if (status == LK_OK && text && !lki_config_time(text, ms))
-        status = lki_error_set(error, LK_INTERNAL, "a time was not checked");
+        status = lki_error_set(error, LK_INTERNAL, "the timeout \"%s\" is not valid", text);
     return status;
 }
 
 /* ------------------------------------------------------------------------------ the server */
 
-static lk_status settle_url(lki_choice *self, sources *all, const char *given, lki_error *error) {
+static lk_status choose_url(lki_choice *self, sources *all, const char *given, lki_error *error) {
     const char *url = NULL;
-    saying said = find(all, LKI_CONFIG_URL);
+    found_value found = find(all, LKI_CONFIG_URL);
     lk_status status = LK_OK;
-    if (!given && said.value) {
-        status = adopt(self, LKI_CONFIG_URL, &said, &url, error);
-        all->url_file = said.file;
+    if (!given && found.value) {
+        status = adopt(self, LKI_CONFIG_URL, &found, &url, error);
+        all->url_file = found.file;
     }
-    self->by_nobody = !given && !said.value;
-    if (status == LK_OK && !lki_copy_to(&self->url, given             ? given
-                                                    : self->by_nobody ? "local:"
-                                                                      : url))
+    self->url_is_default = !given && !found.value;
+    if (status == LK_OK && !lki_copy_to(&self->url, given                  ? given
+                                                    : self->url_is_default ? "local:"
+                                                                           : url))
         status = lki_error_no_memory(error);
     return status;
 }
 
-/* With a URL of the caller's, the caller has chosen. */
+/* For require_server. Not called if the caller gives a URL: that is a decision of the program. */
 static lk_status check_requirement(lki_choice *self, const sources *all, lki_error *error) {
     const char *text = NULL;
     bool required = false;
-    lk_status status = settle_text(self, all, LKI_CONFIG_REQUIRE_SERVER, &text, error);
+    lk_status status = choose_text(self, all, LKI_CONFIG_REQUIRE_SERVER, &text, error);
     if (status != LK_OK || !text || !lki_config_flag(text, &required) || !required ||
         !is_local(self->url))
         return status;
-    if (self->by_nobody)
+    if (self->url_is_default)
         return lki_error_set(
             error, LK_INVALID,
             "no server is configured, and %.*s requires one: set url in " LKI_SYSTEM_CONFIG
             ", or LATCHKEY_URL",
             PATH_SHOWN_MOST, self->from[LKI_CONFIG_REQUIRE_SERVER]);
     return lki_error_set(
-        error, LK_INVALID, "%.*s requires a server, and the url of %.*s is local:", PATH_SHOWN_MOST,
+        error, LK_INVALID, "%.*s requires a server, but the url of %.*s is local:", PATH_SHOWN_MOST,
         self->from[LKI_CONFIG_REQUIRE_SERVER], PATH_SHOWN_MOST, self->from[LKI_CONFIG_URL]);
 }
 
 /* ------------------------------------------------------------------------------ TLS, password */
 
-/* A certificate and its key are of one source: a key of another would not fit. */
-static lk_status settle_certificate(lki_choice *self, const sources *all, lki_error *error) {
+/* The certificate and its key must come from one source: another key would not match. */
+static lk_status choose_certificate(lki_choice *self, const sources *all, lki_error *error) {
     lk_client_options *options = &self->options;
-    saying cert = find(all, LKI_CONFIG_TLS_CERT), key = find(all, LKI_CONFIG_TLS_KEY);
+    found_value cert = find(all, LKI_CONFIG_TLS_CERT), key = find(all, LKI_CONFIG_TLS_KEY);
     if (options->tls_cert || options->tls_key)
         return LK_OK;
     if (all->variables[LKI_CONFIG_TLS_KEY] && !all->variables[LKI_CONFIG_TLS_CERT])
@@ -143,27 +143,27 @@ static lk_status settle_certificate(lki_choice *self, const sources *all, lki_er
     return status;
 }
 
-/* What is not the caller's is not for a URL without TLS: it does no harm there, and no good. */
-static lk_status settle_tls(lki_choice *self, const sources *all, lki_error *error) {
+/* For a URL without TLS, settings of the environment and the files are ignored. */
+static lk_status choose_tls(lki_choice *self, const sources *all, lki_error *error) {
     lk_client_options *options = &self->options;
     lk_status status = LK_OK;
     if (is_local(self->url) || lki_url_is_plain(self->url))
         return LK_OK;
-    if ((status = settle_text(self, all, LKI_CONFIG_TLS_CA, &options->tls_ca, error)) ||
+    if ((status = choose_text(self, all, LKI_CONFIG_TLS_CA, &options->tls_ca, error)) ||
         (status =
-             settle_text(self, all, LKI_CONFIG_TLS_SERVER_NAME, &options->tls_server_name, error)))
+             choose_text(self, all, LKI_CONFIG_TLS_SERVER_NAME, &options->tls_server_name, error)))
         return status;
-    return settle_certificate(self, all, error);
+    return choose_certificate(self, all, error);
 }
 
-static lk_status settle_password(lki_choice *self, const sources *all, lki_error *error) {
+static lk_status choose_password(lki_choice *self, const sources *all, lki_error *error) {
     const char *named = secure_getenv("LATCHKEY_PASSWORD"), *path = NULL;
     char where[WHERE_MOST];
     if (is_local(self->url) || lki_url_has_password(self->url))
         return LK_OK;
     if (named && *named)
         return lki_copy_to(&self->password, named) ? LK_OK : lki_error_no_memory(error);
-    lk_status status = settle_text(self, all, LKI_CONFIG_PASSWORD_FILE, &path, error);
+    lk_status status = choose_text(self, all, LKI_CONFIG_PASSWORD_FILE, &path, error);
     if (status != LK_OK || !path)
         return status;
     const char *from = self->from[LKI_CONFIG_PASSWORD_FILE];
@@ -175,28 +175,28 @@ static lk_status settle_password(lki_choice *self, const sources *all, lki_error
     return lki_password_file_read(path, where, &self->password, error);
 }
 
-/* ------------------------------------------------------------------------------ the whole */
+/* ------------------------------------------------------------------------------ all keys */
 
-static lk_status settle(lki_choice *self, sources *all, const char *url, lki_error *error) {
+static lk_status choose_all(lki_choice *self, sources *all, const char *url, lki_error *error) {
     lk_client_options *options = &self->options;
     lk_status status = url ? LK_OK : lki_config_files_read(all->files, error);
     if (status == LK_OK)
-        status = settle_url(self, all, url, error);
+        status = choose_url(self, all, url, error);
     if (status == LK_OK && !url)
         status = check_requirement(self, all, error);
     if (status != LK_OK ||
-        (status = settle_text(self, all, LKI_CONFIG_PREFIX, &options->prefix, error)) ||
-        (status = settle_text(self, all, LKI_CONFIG_APP, &options->app, error)) ||
-        (status = settle_time(self, all, LKI_CONFIG_CONNECT_TIMEOUT, &options->connect_timeout_ms,
+        (status = choose_text(self, all, LKI_CONFIG_PREFIX, &options->prefix, error)) ||
+        (status = choose_text(self, all, LKI_CONFIG_APP, &options->app, error)) ||
+        (status = choose_time(self, all, LKI_CONFIG_CONNECT_TIMEOUT, &options->connect_timeout_ms,
                               error)) ||
-        (status = settle_time(self, all, LKI_CONFIG_COMMAND_TIMEOUT, &options->command_timeout_ms,
+        (status = choose_time(self, all, LKI_CONFIG_COMMAND_TIMEOUT, &options->command_timeout_ms,
                               error)) ||
-        (status = settle_tls(self, all, error)))
+        (status = choose_tls(self, all, error)))
         return status;
-    return settle_password(self, all, error);
+    return choose_password(self, all, error);
 }
 
-static void ask_environment(sources *all) {
+static void read_environment(sources *all) {
     for (int i = 0; i < LKI_CONFIG_COUNT; i++) {
         const char *value = secure_getenv(lki_config_variable((lki_config_key)i));
         all->variables[i] = value && *value ? value : NULL;
@@ -209,8 +209,8 @@ lk_status lki_choice_read(const char *url, const lk_client_options *options, lki
     sources all = {0};
     if (options)
         self.options = *options;
-    ask_environment(&all);
-    lk_status status = settle(&self, &all, url, error);
+    read_environment(&all);
+    lk_status status = choose_all(&self, &all, url, error);
     for (size_t i = 0; i < LKI_CONFIG_FILES; i++)
         lki_config_clear(&all.files[i]);
     if (status == LK_OK)

@@ -1,14 +1,13 @@
 /*
- * What a client is opened with: what its caller says, and for what the caller leaves open, the
- * environment, the configuration files, and the defaults, in this order. Connects to nobody.
+ * Chooses the URL and the options of a client. For each, the sources are, in this order: the
+ * caller, the environment, the configuration files, the default. Does not connect.
  *
- * The environment is always asked. The files are read only when the caller gives no URL, and so
- * leaves the choice of the server to the machine: a program that says where its locks are is not
- * broken by a file that it does not know.
+ * The environment is always read. The files are read only if the caller gives no URL. So a file
+ * cannot break a program that names its server itself.
  *
- * Each key is settled by itself, with two exceptions. A tls_key comes from where the tls_cert comes
- * from. And tls_* and password_file of a file that has a url are for that url: they are not used
- * with another one, which might be that of another server.
+ * Each key is chosen independently, with two exceptions. A tls_key comes from the same source as
+ * the tls_cert. And tls_* and password_file of a file that has a url are used with that url only:
+ * another url may be that of another server.
  */
 #ifndef LKI_CHOICE_H
 #define LKI_CHOICE_H
@@ -16,20 +15,22 @@
 #include "client/config.h"
 
 typedef struct {
-    char *url;      /* maybe with a password */
-    char *password; /* for a URL that has none; NULL: none */
-    bool by_nobody; /* the URL is local:, and neither caller, environment nor file said so */
-    lk_client_options options; /* the caller's, filled up; its texts live as long as this and the
-                                  caller's do */
-    char *texts[LKI_CONFIG_COUNT]; /* those that are not the caller's */
-    char
-        *from[LKI_CONFIG_COUNT]; /* "LATCHKEY_URL" or "file:line"; NULL: the caller, or a default */
+    char *url;           /* may contain a password */
+    char *password;      /* for a URL without one; NULL: none */
+    bool url_is_default; /* the URL is local:, because no source has one */
+    /*
+     * The caller's options, with empty ones filled in. Texts belong to the caller, or to `texts`.
+     */
+    lk_client_options options;
+    char *texts[LKI_CONFIG_COUNT]; /* values from the environment and the files; NULL: none */
+    /* The source of each value, "LATCHKEY_URL" or "file:line"; NULL: the caller, or the default. */
+    char *from[LKI_CONFIG_COUNT];
 } lki_choice;
 
 /*
- * LK_INVALID: a configuration file, or a value of the environment, and where it stands; or a server
- * is required, and the URL is local: · LK_NOMEM. A URL of the caller or of the environment is not
- * looked at.
+ * LK_INVALID: a configuration file or a variable is not valid, and the error says where; or a
+ * server is required, and the URL is local: · LK_NOMEM. Does not check a URL of the caller or of
+ * the environment.
  */
 lk_status lki_choice_read(const char *url, const lk_client_options *, lki_choice *out, lki_error *);
 void lki_choice_clear(lki_choice *);

@@ -57,8 +57,8 @@ static struct timespec monotonic_after_ms(int64_t ms) {
     return end;
 }
 
-/* Until everything is given back, or the server has been silent or away for too long. */
-static void give_everything_back(lk_client *client) {
+/* Waits until everything is released, or no operation has ended for command_timeout_ms. */
+static void release_all(lk_client *client) {
     lki_session *session = &client->session;
     lki_locks_shut(&client->locks);
     for (size_t i = 0; i < session->server_count; i++) {
@@ -68,7 +68,7 @@ static void give_everything_back(lk_client *client) {
     struct timespec end = monotonic_after_ms(session->settings.command_timeout_ms);
     size_t settled = client->locks.settled;
     while (!lki_locks_are_idle(&client->locks)) {
-        if (client->locks.settled != settled) /* it goes on */
+        if (client->locks.settled != settled) /* the server answers: wait longer */
             end = monotonic_after_ms(session->settings.command_timeout_ms);
         settled = client->locks.settled;
         if (pthread_cond_timedwait(&session->ended, &session->monitor, &end) != 0)
@@ -81,7 +81,7 @@ void lki_client_close(lk_client *client) {
     pthread_mutex_lock(&session->monitor);
     session->closing = true;
     if (session->keeper.running)
-        give_everything_back(client);
+        release_all(client);
     pthread_mutex_unlock(&session->monitor);
 
     lki_session_stop(session);

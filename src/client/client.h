@@ -1,4 +1,4 @@
-/* A client: a session with its servers, and the handles that use it. */
+/* A client: a session, and the handles that use it. */
 #ifndef LKI_CLIENT_H
 #define LKI_CLIENT_H
 
@@ -7,11 +7,11 @@
 #include "session/session.h"
 
 struct lk_client {
-    lki_session session; /* first */
+    lki_session session; /* the first member, so that a session can be cast to its client */
     lki_locks locks;
 };
 
-lk_status lki_client_open(const lki_choice *, lk_client **out, lki_error *);
-void lki_client_close(lk_client *);
+lk_status lki_client_open(const lki_choice *, lk_client **out, lki_error *); /* as lk_open */
+void lki_client_close(lk_client *);                                          /* as lk_close */
 
 #endif

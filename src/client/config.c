@@ -21,7 +21,7 @@ static const struct {
     kind kind;
 } keys[] = {LKI_CONFIG_KEYS(KEY_ROW)};
 #undef KEY_ROW
-_Static_assert(sizeof keys / sizeof *keys == LKI_CONFIG_COUNT, "a row for each key");
+_Static_assert(sizeof keys / sizeof *keys == LKI_CONFIG_COUNT, "one row for each key");
 
 const char *lki_config_variable(lki_config_key key) {
     return keys[key].variable;
@@ -59,14 +59,15 @@ bool lki_config_flag(const char *text, bool *out) {
     return false;
 }
 
-/* A user without a password is fine here: the password has a place of its own. */
+/* "-" stands for a password, which may be elsewhere: a URL with a user alone is valid here. */
 static lk_status check_url(const char *url, const char *where, lki_error *error) {
     lki_topology *topology = NULL;
     lki_error refused;
     if (strcasecmp(url, "local:") == 0)
         return LK_OK;
     if (strncasecmp(url, "local:", strlen("local:")) == 0)
-        return lki_error_set(error, LK_INVALID, "%s: the URL has something behind local:", where);
+        return lki_error_set(error, LK_INVALID, "%s: the URL has something after local:; remove it",
+                             where);
     lk_status status = lki_topology_open(url, "-", &topology, &refused);
     if (status == LK_OK)
         topology->methods->close(topology);
@@ -77,7 +78,7 @@ static lk_status check_url(const char *url, const char *where, lki_error *error)
     return status;
 }
 
-/* What a value of that kind has to be; NULL: this one is. */
+/* Why the value is not valid; NULL: it is. */
 static const char *fault_of(lki_config_key key, const char *value, bool in_file) {
     int64_t ms;
     bool flag;
@@ -86,7 +87,7 @@ static const char *fault_of(lki_config_key key, const char *value, bool in_file)
         return lki_settings_prefix_fits(value) ? NULL : "must be 1 to 64 bytes without braces";
     case KIND_APP:
         return lki_settings_app_fits(value) ? NULL : "must be at most 128 bytes";
-    case KIND_PATH: /* cron and systemd have other working folders than a shell */
+    case KIND_PATH: /* cron and systemd start programs in other working folders than a shell */
         return !in_file || value[0] == '/' ? NULL : "must be an absolute path";
     case KIND_TIME:
         return lki_config_time(value, &ms)
@@ -112,8 +113,8 @@ lk_status lki_config_check(lki_config_key key, const char *value, bool in_file, 
 /* ------------------------------------------------------------------------------ lines */
 
 typedef struct {
-    const char *path;
-    unsigned line;
+    const char *path; /* for errors */
+    unsigned line;    /* the current one, from 1 */
     lki_config found;
     lki_error *error;
 } parsing;
@@ -148,15 +149,15 @@ static lk_status refuse(parsing *self, const char *format, ...) {
     return lki_error_set(self->error, LK_INVALID, "%s:%u: %s", self->path, self->line, what);
 }
 
-/* The value is not repeated in any sentence: a URL may have a password. */
+/* Here and below, errors do not quote the value: a URL may contain a password. */
 static lk_status check_bytes(parsing *self, span line) {
     if (line.length > LKI_CONFIG_LINE_MOST)
         return refuse(self, "the line is too long");
     for (size_t i = 0; i < line.length; i++) {
         unsigned char c = (unsigned char)line.bytes[i];
         if ((c < ' ' && c != '\t') || c == 0x7f)
-            return refuse(self, "the line has a control byte in it, 0x%02x%s", (unsigned)c,
-                          c == '\r' ? " (a line ends with a line feed alone)" : "");
+            return refuse(self, "the line contains a control byte, 0x%02x%s", (unsigned)c,
+                          c == '\r' ? " (lines must end with a line feed only)" : "");
     }
     return LK_OK;
 }
@@ -172,7 +173,7 @@ static lk_status find_key(parsing *self, span name, lki_config_key *out) {
     return refuse(self, "there is no key \"%.*s\"; see latchkey.conf(5)", shown, name.bytes);
 }
 
-/* "prefix = lk # ours" would be another prefix, and so other locks. */
+/* "prefix = lk # ours" would silently be another prefix, and so other locks. */
 static bool has_comment(span value) {
     for (size_t i = 1; i < value.length; i++)
         if (value.bytes[i] == '#' && is_blank(value.bytes[i - 1]))
@@ -180,15 +181,15 @@ static bool has_comment(span value) {
     return value.length > 0 && value.bytes[0] == '#';
 }
 
-static lk_status take(parsing *self, lki_config_key key, span value) {
+static lk_status add_entry(parsing *self, lki_config_key key, span value) {
     lki_config_entry *entry = &self->found.entries[key];
     char where[WHERE_MOST];
     if (entry->value)
-        return refuse(self, "%s is in line %u already", keys[key].name, entry->line);
+        return refuse(self, "%s is already in line %u", keys[key].name, entry->line);
     if (value.length == 0)
         return refuse(self, "%s has no value", keys[key].name);
     if (has_comment(value))
-        return refuse(self, "%s is followed by a comment; give that a line of its own",
+        return refuse(self, "%s is followed by a comment; put the comment on its own line",
                       keys[key].name);
     entry->value = lki_new(value.length + 1);
     if (!entry->value)
@@ -211,29 +212,29 @@ static lk_status parse_line(parsing *self, span line) {
     span name = trim((span){line.bytes, (size_t)(equals - line.bytes)});
     span value = trim((span){equals + 1, line.length - (size_t)(equals + 1 - line.bytes)});
     status = find_key(self, name, &key);
-    return status == LK_OK ? take(self, key, value) : status;
+    return status == LK_OK ? add_entry(self, key, value) : status;
 }
 
-/* ------------------------------------------------------------------------------ the whole */
+/* ------------------------------------------------------------------------------ the file */
 
 static lk_status refuse_key(parsing *self, lki_config_key key, const char *why) {
     self->line = self->found.entries[key].line;
     return refuse(self, "%s %s", keys[key].name, why);
 }
 
-/* Whoever gives a certificate takes it for granted that nothing goes in the clear. */
+/* A user who sets up TLS expects that the connection is encrypted. */
 static lk_status check_together(parsing *self) {
     static const lki_config_key of_tls[] = {LKI_CONFIG_TLS_CA, LKI_CONFIG_TLS_CERT,
                                             LKI_CONFIG_TLS_KEY, LKI_CONFIG_TLS_SERVER_NAME};
     const lki_config_entry *entries = self->found.entries;
     const char *url = entries[LKI_CONFIG_URL].value;
     if (entries[LKI_CONFIG_TLS_KEY].value && !entries[LKI_CONFIG_TLS_CERT].value)
-        return refuse_key(self, LKI_CONFIG_TLS_KEY, "needs a tls_cert beside it");
+        return refuse_key(self, LKI_CONFIG_TLS_KEY, "needs a tls_cert in the same file");
     for (size_t i = 0; i < sizeof of_tls / sizeof *of_tls; i++)
         if (url && lki_url_is_plain(url) && entries[of_tls[i]].value)
             return refuse_key(self, of_tls[i],
-                              "is given, and the url of this file is one without TLS; write "
-                              "rediss://, or leave it out");
+                              "is set, but the url of this file does not use TLS; write rediss://, "
+                              "or remove the line");
     return LK_OK;
 }
 
@@ -241,7 +242,7 @@ lk_status lki_config_parse(const char *path, const char *text, size_t length, lk
                            lki_error *error) {
     size_t path_length = strlen(path);
     parsing self = {.path = path, .error = error};
-    if (path_length > PATH_SHOWN_MOST) /* so that a sentence has room for the rest */
+    if (path_length > PATH_SHOWN_MOST) /* so that the rest of the error fits */
         self.path += path_length - PATH_SHOWN_MOST;
     lk_status status = lki_copy_to(&self.found.path, path) ? LK_OK : lki_error_no_memory(error);
     for (size_t at = 0; at < length && status == LK_OK;) {

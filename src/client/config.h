@@ -29,13 +29,13 @@ typedef enum { LKI_CONFIG_KEYS(LKI_CONFIG_ENUM) LKI_CONFIG_COUNT } lki_config_ke
 
 const char *lki_config_variable(lki_config_key);
 
-/* Both return false if the text is no such value. 1 ms to a day; yes, no, true, false, 1, 0. */
+/* A time is 1 ms to a day; a flag is yes, no, true, false, 1 or 0. False: the text is not one. */
 bool lki_config_time(const char *text, int64_t *ms);
 bool lki_config_flag(const char *text, bool *out);
 
 /*
- * Whether a key can have this value. LK_INVALID: it cannot, and the sentence begins with `where` ·
- * LK_NOMEM. A value of the environment may be a relative path.
+ * Checks whether a key can have this value. LK_INVALID: it cannot; the error begins with `where` ·
+ * LK_NOMEM. in_file: a path must be absolute.
  */
 lk_status lki_config_check(lki_config_key, const char *value, bool in_file, const char *where,
                            lki_error *);
@@ -45,17 +45,16 @@ typedef struct {
     unsigned line; /* from 1 */
 } lki_config_entry;
 
-/* One file. Without a path: there is none. */
 typedef struct {
-    char *path;
+    char *path; /* of the file; NULL: there is no file */
     lki_config_entry entries[LKI_CONFIG_COUNT];
 } lki_config;
 
-enum { LKI_CONFIG_LINE_MOST = 4096, LKI_CONFIG_MOST = 65536 };
+enum { LKI_CONFIG_LINE_MOST = 4096, LKI_CONFIG_MOST = 65536 }; /* bytes of a line, of a file */
 
-/* LK_INVALID: "path:line: what" · LK_NOMEM. The path is for these sentences alone. */
+/* LK_INVALID: the error is "path:line: what" · LK_NOMEM. The path is only used in errors. */
 lk_status lki_config_parse(const char *path, const char *text, size_t length, lki_config *out,
                            lki_error *);
-void lki_config_clear(lki_config *); /* wipes the values: a URL may have a password */
+void lki_config_clear(lki_config *); /* also wipes the values: a URL may contain a password */
 
 #endif

@@ -20,7 +20,7 @@ void lki_config_system_at(const char *path) {
     system_path = path;
 }
 
-/* The bytes of a file, to be dropped by `drop`. */
+/* The bytes of a file. `drop` wipes and frees them. */
 typedef struct {
     char *bytes;
     size_t length;
@@ -37,10 +37,10 @@ static void drop(contents *found) {
 /* ------------------------------------------------------------------------------ bytes */
 
 static bool is_readable_kind(mode_t mode) {
-    return S_ISREG(mode) || S_ISCHR(mode); /* /dev/null: an empty file */
+    return S_ISREG(mode) || S_ISCHR(mode); /* /dev/null counts as an empty file */
 }
 
-/* Up to `most` bytes and one more; an errno, or 0. */
+/* Reads at most one byte more than `most`. Returns an errno, or 0. */
 static int read_all(int fd, size_t most, contents *out) {
     contents found = {0};
     if (fstat(fd, &found.status) != 0)
@@ -67,7 +67,7 @@ static int read_all(int fd, size_t most, contents *out) {
     return 0;
 }
 
-/* Without waiting at a FIFO. */
+/* O_NONBLOCK: a FIFO must not make it wait. */
 static int read_file(const char *path, size_t most, contents *out) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -85,8 +85,8 @@ static lk_status cannot_read(const char *where, int failed, lki_error *error) {
 }
 
 /*
- * A file of root's may be given to a group, as to that of a service. Any other file must be for its
- * owner alone, and the owner must be us.
+ * Why a file with a password is not safe; NULL: it is. A group may read a file of root, such as the
+ * group of a service. Any other file must belong to this user, and be readable by no one else.
  */
 static const char *fault_of_secret(const struct stat *found) {
     if (S_ISCHR(found->st_mode))
@@ -97,16 +97,16 @@ static const char *fault_of_secret(const struct stat *found) {
     return found->st_mode & others ? "is open to others: chmod 600" : NULL;
 }
 
-/* ------------------------------------------------------------------------------ places */
+/* ------------------------------------------------------------------------------ configurations */
 
-/* Empty is unset. A program with more rights than its user asks no user. */
+/* An empty variable counts as unset. A setuid program ignores the environment. */
 static const char *setting(const char *name) {
     const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
 }
 
-/* *path stays NULL when the user has no such folder. A relative one is none (XDG). */
-static lk_status find_users(char **path, lki_error *error) {
+/* *path stays NULL if the user has no configuration folder. XDG ignores relative paths. */
+static lk_status find_user_file(char **path, lki_error *error) {
     const char *folder = setting("XDG_CONFIG_HOME"), *below = "";
     if (!folder || folder[0] != '/') {
         folder = setting("HOME");
@@ -122,7 +122,7 @@ static lk_status find_users(char **path, lki_error *error) {
     return LK_OK;
 }
 
-/* HOME may be that of another user, as after su(1): what we may not even see is not ours. */
+/* HOME may be that of another user, as after su(1). Then a file that we cannot stat is absent. */
 static bool is_absent(const char *path, int failed) {
     struct stat found;
     return failed == ENOENT || failed == ENOTDIR ||
@@ -137,8 +137,8 @@ static lk_status check_secret(const lki_config *config, const contents *found, l
         return LK_OK;
     return lki_error_set(
         error, LK_INVALID,
-        "%s:%u: url: it has a password, and the file %s; a password_file may hold the "
-        "password",
+        "%s:%u: url: it contains a password, but the file %s; a password_file can hold the "
+        "password instead",
         config->path, url->line, fault);
 }
 
@@ -150,7 +150,8 @@ static lk_status read_config(const char *path, bool must_exist, lki_config *out,
         return !must_exist && is_absent(path, failed) ? LK_OK : cannot_read(path, failed, error);
     lk_status status;
     if (found.length > LKI_CONFIG_MOST)
-        status = lki_error_set(error, LK_INVALID, "%s: it is too long for a configuration", path);
+        status = lki_error_set(error, LK_INVALID, "%s: it is too long: the limit is %d bytes", path,
+                               LKI_CONFIG_MOST);
     else
         status = lki_config_parse(path, found.bytes, found.length, &config, error);
     if (status == LK_OK)
@@ -166,18 +167,18 @@ static lk_status read_config(const char *path, bool must_exist, lki_config *out,
 lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *error) {
     const char *named = setting("LATCHKEY_CONFIG");
     lki_config found[LKI_CONFIG_FILES] = {0};
-    char *users = NULL;
+    char *user_file = NULL;
     lk_status status;
     if (named) {
         status = read_config(named, true, &found[0], error);
     } else {
-        status = find_users(&users, error);
-        if (status == LK_OK && users)
-            status = read_config(users, false, &found[0], error);
+        status = find_user_file(&user_file, error);
+        if (status == LK_OK && user_file)
+            status = read_config(user_file, false, &found[0], error);
         if (status == LK_OK)
             status = read_config(system_path, false, &found[1], error);
     }
-    lki_free(users);
+    lki_free(user_file);
     for (size_t i = 0; i < LKI_CONFIG_FILES; i++)
         if (status == LK_OK)
             out[i] = found[i];
@@ -188,11 +189,11 @@ lk_status lki_config_files_read(lki_config out[LKI_CONFIG_FILES], lki_error *err
 
 /* ------------------------------------------------------------------------------ passwords */
 
-/* What is wrong with these bytes as a password; a line feed at their end is not part of it. */
+/* Why the bytes are not a password; NULL: they are. Removes a line end, and adds a NUL. */
 static const char *fault_of_password(contents *found) {
     size_t length = found->length;
     if (length > PASSWORD_MOST)
-        return "it is too long for a password";
+        return "it is too long: the limit is 4096 bytes";
     if (length > 0 && found->bytes[length - 1] == '\n')
         length--;
     if (length > 0 && length < found->length && found->bytes[length - 1] == '\r')
@@ -202,7 +203,7 @@ static const char *fault_of_password(contents *found) {
     if (memchr(found->bytes, '\n', length))
         return "it has more than one line";
     if (memchr(found->bytes, '\0', length))
-        return "it has a NUL byte in it";
+        return "it contains a NUL byte";
     found->bytes[length] = '\0';
     return NULL;
 }
@@ -216,10 +217,10 @@ lk_status lki_password_file_read(const char *path, const char *where, char **pas
     int failed = read_file(path, PASSWORD_MOST, &found);
     if (failed)
         return cannot_read(place, failed, error);
-    const char *open_to = fault_of_secret(&found.status);
-    const char *fault = open_to ? NULL : fault_of_password(&found);
-    if (open_to)
-        status = lki_error_set(error, LK_INVALID, "%s %s", place, open_to);
+    const char *unsafe = fault_of_secret(&found.status);
+    const char *fault = unsafe ? NULL : fault_of_password(&found);
+    if (unsafe)
+        status = lki_error_set(error, LK_INVALID, "%s %s", place, unsafe);
     else if (fault)
         status = lki_error_set(error, LK_INVALID, "%s: %s", place, fault);
     else if (!lki_copy_to(password, found.bytes))

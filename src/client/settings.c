@@ -48,7 +48,7 @@ static lk_status read_app(const char *given, lki_settings *out, lki_error *error
     host[strcspn(host, " ")] = 0;
     snprintf(who, sizeof who, "%ld %s %.*s", (long)getpid(), *host ? host : "?", APP_MOST, app);
     snprintf(name, sizeof name, "latchkey:%.*s", APP_MOST, app);
-    for (char *c = name; *c; c++) /* the server takes neither spaces nor control bytes */
+    for (char *c = name; *c; c++) /* CLIENT SETNAME refuses spaces and control bytes */
         if (*c <= ' ' || *c > '~')
             *c = '_';
     return lki_copy_to(&out->who, who) && lki_copy_to(&out->connection_name, name)
@@ -60,7 +60,7 @@ static lk_status read_all(const lk_client_options *options, lki_settings *out, l
     lk_status status = LK_OK;
     if (options->min_replicas || options->replica_timeout_ms)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s is not in this version of latchkey; leave it 0",
+                             "%s is not supported by this version of latchkey; leave it 0",
                              options->min_replicas ? "min_replicas" : "replica_timeout_ms");
     if (options->tls_key && !options->tls_cert)
         return lki_error_set(error, LK_INVALID, "tls_key without tls_cert; give both");
@@ -104,7 +104,7 @@ void lki_settings_clear(lki_settings *settings) {
     *settings = (lki_settings){0};
 }
 
-/* Whoever gives a certificate takes it for granted that nothing goes in the clear. */
+/* A user who sets up TLS expects that the connection is encrypted. */
 lk_status lki_settings_suit(const lki_settings *settings, const char *url, lki_error *error) {
     const struct {
         const char *name, *value;
@@ -117,7 +117,7 @@ lk_status lki_settings_suit(const lki_settings *settings, const char *url, lki_e
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i].value)
             return lki_error_set(error, LK_INVALID,
-                                 "%s is given, and the URL is one without TLS; write rediss://, or "
+                                 "%s is set, but the URL does not use TLS; write rediss://, or "
                                  "leave it out",
                                  options[i].name);
     return LK_OK;

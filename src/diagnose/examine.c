@@ -1,7 +1,6 @@
 /*
- * See examine.h. Three flights on one connection: what the server tells of itself; its clock, a few
- * times; and what the user may do. It is not greeted as by a client, which ends with the first
- * thing that is wrong.
+ * See examine.h. Three steps on one connection: questions to the server, its clock, the rights of
+ * the user. Does not use lki_greet(), which stops at the first fault.
  */
 #include "diagnose/examine.h"
 
@@ -24,16 +23,16 @@
 enum { TEXT_SIZE = 64, USER_SIZE = 256, SERVER_SIZE = 512, ROUNDS = 8, QUOTED_MOST = 240 };
 
 typedef struct {
-    lk_facts facts; /* the first member: it is what is freed */
+    lk_facts facts; /* the first member: lk_facts_free() frees the block by its address */
     char server[SERVER_SIZE], user[USER_SIZE];
     char kind[TEXT_SIZE], version[TEXT_SIZE], mode[TEXT_SIZE], eviction[TEXT_SIZE];
     lki_rights rights;
     const char *missing[LKI_RIGHTS_MOST], *absent[LKI_RIGHTS_MOST];
 } examination;
 
-/* ------------------------------------------------------------------------------ what it tells */
+/* ------------------------------------------------------------------------------ questions */
 
-/* PING is last: its answer says whether the server serves at all. */
+/* PING is last: its answer tells whether the server can serve now. */
 enum { ASK_SERVER, ASK_ROLE, ASK_MEMORY, ASK_PERSISTENCE, ASK_SAVE, ASK_USER, ASK_PING, QUESTIONS };
 enum { QUESTION_WORDS = 3 };
 static const char *const questions[QUESTIONS][QUESTION_WORDS] = {
@@ -101,22 +100,25 @@ static void read_text(examination *self, int question, const char *text) {
         take_text(text, self->user, sizeof self->user);
 }
 
-/* NOPERM: others may be permitted. MASTERDOWN: of a replica, which INFO tells. */
+/*
+ * Whether an error reply ends the examination. NOPERM does not: other commands may be permitted.
+ * MASTERDOWN does not: it comes from a replica, and INFO already tells that.
+ */
 static bool is_refusal(const char *reply) {
     return strncmp(reply, "NOPERM", strlen("NOPERM")) != 0 &&
            strncmp(reply, "MASTERDOWN", strlen("MASTERDOWN")) != 0 &&
            !strstr(reply, "unknown command");
 }
 
-static lk_status heard(examination *self, const lki_talk *talk, int question,
-                       const redisReply *reply, lki_error *error) {
+static lk_status read_reply(examination *self, const lki_talk *talk, int question,
+                            const redisReply *reply, lki_error *error) {
     bool is_text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
     if (question == ASK_PING) {
         if (reply->type != REDIS_REPLY_ERROR || !is_refusal(reply->str))
             return LK_OK;
         lki_fault fault = lki_fault_read(reply->str);
-        return lki_error_set(error, fault.status, "%s: it cannot serve: %.*s; %s", talk->shown,
-                             QUOTED_MOST, reply->str, fault.advice);
+        return lki_error_set(error, fault.status, "%s: the server cannot serve locks now: %.*s; %s",
+                             talk->shown, QUOTED_MOST, reply->str, fault.advice);
     }
     if (question == ASK_SAVE && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->type == REDIS_REPLY_STRING)
@@ -127,10 +129,10 @@ static lk_status heard(examination *self, const lki_talk *talk, int question,
 }
 
 /*
- * A server that will have no more clients says so unasked, and hangs up: what it said is then the
- * first answer, and there is no other.
+ * After the connection was lost. A server that refuses the connection (for example, too many
+ * clients) sends an error and closes. Then that error is the first reply, and the better reason.
  */
-static lk_status unasked(const lki_talk *talk, const redisReply *first, lki_error *error) {
+static lk_status explain_loss(const lki_talk *talk, const redisReply *first, lki_error *error) {
     if (!first || first->type != REDIS_REPLY_ERROR || !is_refusal(first->str))
         return error->status;
     lki_fault fault = lki_fault_read(first->str);
@@ -154,9 +156,9 @@ static lk_status ask_all(examination *self, lki_talk *talk, lki_error *error) {
         lk_status read = LK_OK;
         for (int i = 0; i < QUESTIONS && read == LK_OK; i++)
             if ((read = lki_talk_read(talk, &replies[i], error)) == LK_OK)
-                read = heard(self, talk, i, replies[i], error);
+                read = read_reply(self, talk, i, replies[i], error);
             else if (read == LK_UNAVAILABLE)
-                read = unasked(talk, replies[0], error);
+                read = explain_loss(talk, replies[0], error);
         status = read;
     }
     for (int i = 0; i < QUESTIONS; i++)
@@ -165,7 +167,7 @@ static lk_status ask_all(examination *self, lki_talk *talk, lki_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------------------ its clock */
+/* ------------------------------------------------------------------------------ the clock */
 
 static int64_t wall_us(void) {
     struct timespec now;
@@ -185,7 +187,7 @@ static bool read_time(const redisReply *reply, int64_t *us) {
     return true;
 }
 
-/* The shortest round trip leaves the least doubt about when in it the server read its clock. */
+/* Uses the shortest round trip: the error is at most half of it. */
 static void read_clock(lk_facts *facts, const redisReply *reply, int64_t sent_wall_us,
                        int64_t trip_us) {
     int64_t time_us;
@@ -218,7 +220,7 @@ static lk_status ask_time(lk_facts *facts, lki_talk *talk, lki_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------------------ the examination */
 
 static void point_to_texts(examination *self) {
     lk_facts *facts = &self->facts;
@@ -264,7 +266,8 @@ static lk_status examine_at(examination *self, const lki_endpoint *endpoint,
     take_text(endpoint->user, self->user, sizeof self->user);
     lk_status status = lki_greet_login(&talk, endpoint, error);
     if (status == LK_OK && (status = lki_greet_select(&talk, endpoint, error)) == LK_DENIED) {
-        lki_rights_lack(&self->rights, "+select"); /* whoever is not let in at all hears so next */
+        /* Go on: if the user may do nothing at all, the next reply tells. */
+        lki_rights_lack(&self->rights, "+select");
         status = LK_OK;
     }
     if (status == LK_OK)

@@ -1,10 +1,10 @@
-/* One look at a server, on a connection of its own: what it is, and what it lets us do. */
+/* Examines a server on its own connection: what it is, and what the user may do there. */
 #ifndef LKI_EXAMINE_H
 #define LKI_EXAMINE_H
 
 #include "client/choice.h"
 
-/* See lk_examine. *out is one block, to be freed with lki_free. */
+/* As lk_examine. *out is one block of memory: free it with lki_free. */
 lk_status lki_examine(const lki_choice *, lk_facts **out, lki_error *);
 
 #endif

@@ -12,12 +12,12 @@
 enum { WORDS_MOST = 6, NAME_SIZE = 192 };
 
 /*
- * Arity is checked before rights, and rights before all else: each is a command that is whole, and
- * does nothing where it is permitted. "$k" is a key that nobody has, "$c" a channel that nobody
- * hears.
+ * A server first checks the number of arguments, then the rights, then everything else. So each
+ * command has enough arguments, and does nothing if it is permitted. "$k" is a key that does not
+ * exist, "$c" a channel without subscribers.
  */
 static const struct {
-    const char *right; /* behind the plus */
+    const char *right; /* without the plus */
     const char *words[WORDS_MOST];
 } attempts[] = {
     {"evalsha", {"EVALSHA", "0000000000000000000000000000000000000000", "1", "$k"}},
@@ -28,19 +28,19 @@ static const struct {
     {"info", {"INFO", "server"}},
     {"client|setname", {"CLIENT", "SETNAME", "latchkey:doctor"}},
     {"client|id", {"CLIENT", "ID"}},
-    {"client|kill", {"CLIENT", "KILL", "ID", "0"}}, /* there is no such number */
+    {"client|kill", {"CLIENT", "KILL", "ID", "0"}}, /* no client has this id */
     {"time", {"TIME"}},
     {"exists", {"EXISTS", "$k"}},
     {"del", {"DEL", "$k"}},
     {"type", {"TYPE", "$k"}},
     {"pexpireat", {"PEXPIREAT", "$k", "1"}},
     {"get", {"GET", "$k"}},
-    {"set", {"SET", "$k", "value", "odd"}},            /* no such option: refused */
-    {"hset", {"HSET", "$k", "field", "value", "odd"}}, /* a field without its value is refused */
+    {"set", {"SET", "$k", "value", "odd"}},            /* fails: no such option */
+    {"hset", {"HSET", "$k", "field", "value", "odd"}}, /* fails: a field without a value */
     {"hget", {"HGET", "$k", "field"}},
     {"hmget", {"HMGET", "$k", "field"}},
     {"hdel", {"HDEL", "$k", "field"}},
-    {"zadd", {"ZADD", "$k", "no number", "member"}}, /* refused too */
+    {"zadd", {"ZADD", "$k", "no number", "member"}}, /* fails: not a number */
     {"zrem", {"ZREM", "$k", "member"}},
     {"zrange", {"ZRANGE", "$k", "0", "0"}},
     {"zrangebyscore", {"ZRANGEBYSCORE", "$k", "0", "0"}},
@@ -48,10 +48,10 @@ static const struct {
     {"zrank", {"ZRANK", "$k", "member"}},
     {"zcount", {"ZCOUNT", "$k", "0", "0"}},
     {"zcard", {"ZCARD", "$k"}},
-    {"subscribe", {"SUBSCRIBE", "$c"}}, /* the last: what comes behind it is refused */
+    {"subscribe", {"SUBSCRIBE", "$c"}}, /* must be last: commands after it would be refused */
 };
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
-static_assert(ATTEMPTS + 3 <= LKI_RIGHTS_MOST, "each right, keys, channels, and SELECT");
+static_assert(ATTEMPTS + 3 <= LKI_RIGHTS_MOST, "room for keys, channels and SELECT, too");
 
 static void add_attempt(lki_bytes *out, size_t attempt, const char *key, const char *channel) {
     const char *const *words = attempts[attempt].words;
@@ -85,7 +85,7 @@ static bool has_word(size_t attempt, const char *word) {
     return false;
 }
 
-/* "~lk:*" or "&lk:*". ACL patterns are globs: what means something there stands for itself. */
+/* Adds "~lk:*" or "&lk:*". ACL patterns are globs, so special characters are escaped. */
 static void lack_pattern(lki_rights *rights, char kind, const char *prefix) {
     char text[LKI_RIGHT_SIZE];
     size_t length = 0;
@@ -100,10 +100,11 @@ static void lack_pattern(lki_rights *rights, char kind, const char *prefix) {
 }
 
 /*
- * False: the command itself was refused, and nothing was said of its keys or channels. Errors
- * without NOPERM are what was asked for, or come from a server that has other troubles.
+ * Reads an error reply. False: the command itself was refused, so nothing is known about its keys
+ * or channels. Errors without NOPERM are expected, or are not about rights.
  */
-static bool judge(size_t attempt, const char *refusal, const char *prefix, lki_rights *rights) {
+static bool read_refusal(size_t attempt, const char *refusal, const char *prefix,
+                         lki_rights *rights) {
     char text[LKI_RIGHT_SIZE];
     if (strstr(refusal, "unknown command")) {
         add_once(rights->absent, &rights->absent_count, attempts[attempt].words[0]);
@@ -133,8 +134,8 @@ lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights,
     for (size_t i = 0; i < ATTEMPTS && status == LK_OK; i++) {
         redisReply *reply = NULL;
         status = lki_talk_read(talk, &reply, error);
-        bool tried = status == LK_OK &&
-                     (reply->type != REDIS_REPLY_ERROR || judge(i, reply->str, prefix, rights));
+        bool tried = status == LK_OK && (reply->type != REDIS_REPLY_ERROR ||
+                                         read_refusal(i, reply->str, prefix, rights));
         tried_keys = tried_keys || (tried && has_word(i, "$k"));
         tried_channels = tried_channels || (tried && has_word(i, "$c"));
         freeReplyObject(reply);

@@ -21,14 +21,14 @@ static bool read_number(const char *digits, size_t length, uint64_t *out) {
 bool lki_reply_number(const redisReply *reply, uint64_t *out) {
     if (reply->type == REDIS_REPLY_STRING)
         return read_number(reply->str, (size_t)reply->len, out);
-    uint64_t integer = (uint64_t)reply->integer; /* one below 0 is far above the most */
+    uint64_t integer = (uint64_t)reply->integer; /* a negative one becomes greater than the limit */
     if (reply->type != REDIS_REPLY_INTEGER || integer > number_most)
         return false;
     *out = integer;
     return true;
 }
 
-/* The words, and how many numbers stand behind each. */
+/* The words, and how many numbers follow each. */
 static const struct {
     const char *text;
     lki_answer_word word;
@@ -70,7 +70,7 @@ static void name_numbers(lki_answer *answer, const uint64_t numbers[NUMBERS_MOST
     }
 }
 
-/* Cuts the next word off a line; its length is 0 if there is none. */
+/* Takes the next word from the line; length 0: there is none. */
 static const char *next_word(const char **line, size_t *length) {
     const char *word = *line;
     *length = strcspn(word, " ");
@@ -78,7 +78,7 @@ static const char *next_word(const char **line, size_t *length) {
     return word;
 }
 
-/* A line of a word, the server's time if `server_us` is not NULL, and the word's numbers. */
+/* Parses a word, then the time of the server (unless `server_us` is NULL), then the numbers. */
 static lki_answer read_line(const char *line, uint64_t *server_us) {
     lki_answer answer = {.word = LKI_ANSWER_NONSENSE};
     uint64_t numbers[NUMBERS_MOST] = {0};
@@ -109,7 +109,7 @@ lki_answer lki_answer_read(const redisReply *reply) {
         return (lki_answer){.word = LKI_ANSWER_ERROR, .text = reply->str};
     const redisReply *line = reply;
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0)
-        line = reply->element[0]; /* of renew and inspect */
+        line = reply->element[0]; /* renew and inspect reply with an array */
     if (line->type != REDIS_REPLY_STRING)
         return (lki_answer){.word = LKI_ANSWER_NONSENSE};
     uint64_t server_us = 0;

@@ -8,11 +8,11 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(sizeof lki_scripts / sizeof *lki_scripts == LKI_SCRIPTS, "a script each");
+static_assert(sizeof lki_scripts / sizeof *lki_scripts == LKI_SCRIPTS, "one script for each id");
 
 /* ------------------------------------------------------------------------------ commands */
 
-enum { KEYS = 4 }; /* of a lock */
+enum { KEYS = 4 }; /* keys of one lock */
 
 const char *lki_policy_text(lk_policy policy) {
     static const char *const texts[] = {
@@ -35,7 +35,7 @@ static void add_keys(lki_bytes *out, lki_key key) {
         lki_resp_word(out, text, lki_key_print(key, letters[i], text));
 }
 
-/* The head of a command: EVALSHA sha keys, or EVAL text keys. */
+/* Starts a command: EVALSHA sha1 numkeys, or EVAL text numkeys. The keys and arguments follow. */
 static lki_sent add_head(lki_form *form, lki_bytes *out, lki_script_id id, size_t locks,
                          size_t arguments) {
     const lki_script *script = &lki_scripts[id];
@@ -139,18 +139,19 @@ lki_sent lki_form_force(lki_form *form, lki_bytes *out, lki_key key, const char 
 
 /* ------------------------------------------------------------------------------ error replies */
 
-/* The errors of the scripts; net/fault.h knows those of the server. */
+/* Errors of the scripts. Errors of the server are in net/fault.c. */
 static const struct {
     const char *start;
     lki_refusal refusal;
 } refusals[] = {
     {"LKTYPE",
      {LKI_REFUSED_FINAL, LK_INVALID,
-      "a key of this name is somebody else's; take another name or prefix"}},
-    {"LKDEPTH", {LKI_REFUSED_TOO_DEEP, LK_INVALID, "holds nest no deeper; unlock some"}},
+      "a key of this name belongs to another program; choose another name or prefix"}},
+    {"LKDEPTH",
+     {LKI_REFUSED_TOO_DEEP, LK_INVALID, "the handle has too many nested holds; unlock some"}},
     {"LKARG floor:",
      {LKI_REFUSED_FINAL, LK_UNAVAILABLE,
-      "its clock is more than a day behind what it was before; set it right"}},
+      "the clock of the server went back by more than a day; set it right"}},
 };
 
 static bool begins_with(const char *text, const char *start) {
@@ -167,7 +168,7 @@ lki_refusal lki_refusal_read(const char *error) {
                          fault.advice};
 }
 
-/* A server that does not know a script even by its text is not asked without a pause. */
+/* NOSCRIPT although the text was sent: try again, but later, to avoid a busy loop. */
 lki_refusal lki_form_refused(lki_form *form, lki_sent sent, const char *error_reply) {
     if (sent.script == LKI_SCRIPTS || !begins_with(error_reply, "NOSCRIPT"))
         return lki_refusal_read(error_reply);

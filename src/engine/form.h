@@ -1,7 +1,7 @@
 /*
- * A form of the lock on a server: how each operation is written as a command, and what an error
- * reply to it means. There is one form: the scripts of protocol/lua, called by EVALSHA (SPEC 10, 11).
- * Each server has an lki_form, which knows the scripts that this server lacks.
+ * How each operation is written as a command, and what an error reply to it means. There is one
+ * form: the scripts of protocol/lua, called by EVALSHA (SPEC 10, 11). Each server has an lki_form,
+ * which remembers the scripts that this server lacks.
  *
  * A form knows no connection and no handle.
  */
@@ -23,41 +23,42 @@ typedef enum {
     LKI_SCRIPT_CANCEL,
     LKI_SCRIPT_INSPECT,
     LKI_SCRIPT_FORCE,
-    LKI_SCRIPTS /* how many there are; of a command: it needs none of them */
+    LKI_SCRIPTS /* their number; as lki_sent.script: the command uses no script */
 } lki_script_id;
 
 enum {
     LKI_OWNER_MOST = 128,
     LKI_GROUP_MOST = 64,
     LKI_WHO_MOST = 255,
-    LKI_RENEW_MOST = 100,  /* entries of one renew */
+    LKI_RENEW_MOST = 100,  /* entries of one renewal command */
     LKI_HANDLE_LENGTH = 45 /* SPEC 1.2 */
 };
 
 typedef struct {
-    bool lacks[LKI_SCRIPTS]; /* the next command that needs this script carries its text */
+    bool lacks[LKI_SCRIPTS]; /* the next command for this script must carry its text */
 } lki_form;
 
-/* ---- commands: each function adds one to the bytes ---- */
+/* ---- commands: each function appends one command to the bytes ---- */
 
-/* How a command was sent: the form judges an error reply by it. */
+/* How a command was sent. lki_form_refused() needs it. */
 typedef struct {
     lki_script_id script;
-    bool with_text;
+    bool with_text; /* EVAL with the text of the script, not EVALSHA */
 } lki_sent;
 
 typedef struct {
     const char *handle;
-    uint64_t req, fence;
+    uint64_t req;   /* the request number */
+    uint64_t fence; /* of the handle's hold; 0: it has none */
     lk_mode mode;
-    bool wait;
+    bool wait; /* queue the request if the lock is not free */
     int64_t lease_ms;
     lk_policy policy;
     uint64_t floor;
     const char *owner, *group, *who;
 } lki_acquire_arguments;
 
-/* A hold (fence not 0), or the waiter with this request number. */
+/* A hold (fence not 0), or the waiter with this request number (fence 0). */
 typedef struct {
     lki_key key;
     const char *handle;
@@ -78,25 +79,25 @@ lki_sent lki_form_force(lki_form *, lki_bytes *, lki_key, const char *owner);
 
 const char *lki_policy_text(lk_policy);
 
-/* ---- error replies: the server has not done what was asked ---- */
+/* ---- error replies: the server has not run the operation ---- */
 
 typedef enum {
     LKI_REFUSED_RESEND,   /* send it again now: the form will write it differently */
-    LKI_REFUSED_LATER,    /* the server cannot do it now: send it again soon */
-    LKI_REFUSED_TOO_DEEP, /* the handle has as many holds as a lock can count */
-    LKI_REFUSED_FINAL     /* the server will not do it */
+    LKI_REFUSED_LATER,    /* send it again soon: the server cannot do it now */
+    LKI_REFUSED_TOO_DEEP, /* the count of the handle's hold is at its limit */
+    LKI_REFUSED_FINAL     /* do not send it again: it would fail again */
 } lki_refusal_kind;
 
 typedef struct {
     lki_refusal_kind kind;
     lk_status status;
-    const char *advice; /* what it means and what to do: a clause, to stand behind a semicolon */
+    const char *advice; /* the cause, or what to do: a clause that can follow a semicolon */
 } lki_refusal;
 
-/* Call it once for each error reply: the form learns from it what the server lacks. */
+/* Call it once for each error reply: it remembers a script that the server lacks. */
 lki_refusal lki_form_refused(lki_form *, lki_sent, const char *error_reply);
 
-/* The same for an error within a reply, such as that of one entry of a renewal. */
+/* For an error inside a reply, such as that of one entry of a renewal. */
 lki_refusal lki_refusal_read(const char *error);
 
 #endif

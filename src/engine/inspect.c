@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reply, behind the line that it begins with, and its rows. */
+/* The elements of the reply after its first line, and the columns of its rows (SPEC 10.8). */
 enum { POLICY = 1, FENCE, ABANDONED, HOLDERS, WAITERS, HOLD_ROWS, WAITER_ROWS, ELEMENTS };
 enum { HANDLE, OWNER, GROUP };
 enum { READS = 3, WRITES, HOLD_LEFT, HELD, HOLD_FENCE, PROVISIONAL, HOLD_WHO, HOLD_COLUMNS };
 enum { MODE = 3, WAITER_LEFT, WAITED, REQUEST, WAITER_WHO, WAITER_COLUMNS };
 
+/* Copies texts into the memory of the info. */
 typedef struct {
-    char *next; /* where the next text goes */
-    bool sound;
+    char *next; /* where to copy the next text */
+    bool sound; /* all replies so far had the expected type */
 } texts;
 
 static const redisReply *cell(const redisReply *row, size_t column) {
@@ -58,7 +59,7 @@ static size_t texts_size(const redisReply *rows) {
     return size;
 }
 
-/* "<pid> <host> <app>" by habit; whatever else is there is the app. */
+/* Normally "<pid> <host> <app>". Any other text becomes the app. */
 static void split_who(char *who, int64_t *pid, const char **host, const char **app) {
     char *end;
     long value = strtol(who, &end, 10);
@@ -119,7 +120,7 @@ static bool is_sound(const redisReply *reply) {
            is_table(reply->element[WAITER_ROWS], WAITER_COLUMNS);
 }
 
-/* All in one piece: the info, its two arrays, and the texts behind them. */
+/* Allocates one block: the info, its two arrays, and then the texts. */
 static lk_info *make(const redisReply *holds, const redisReply *waiters, const char *name,
                      texts *t) {
     size_t arrays =
@@ -144,7 +145,7 @@ static lk_info *make(const redisReply *holds, const redisReply *waiters, const c
 lk_status lki_inspect_read(const redisReply *reply, const char *name, lk_info **out,
                            lki_error *error) {
     if (!is_sound(reply))
-        return lki_error_set(error, LK_INTERNAL, "the server's answer to inspect makes no sense");
+        return lki_error_set(error, LK_INTERNAL, "the server sent an invalid reply to inspect");
     const redisReply *holds = reply->element[HOLD_ROWS], *waiters = reply->element[WAITER_ROWS];
     texts t = {.sound = true};
     lk_info *info = make(holds, waiters, name, &t);
@@ -162,7 +163,7 @@ lk_status lki_inspect_read(const redisReply *reply, const char *name, lk_info **
         read_waiter(&t, waiters->element[i], (lk_waiter_info *)&info->waiters[i]);
     if (!t.sound) {
         lki_free(info);
-        return lki_error_set(error, LK_INTERNAL, "the server's answer to inspect makes no sense");
+        return lki_error_set(error, LK_INTERNAL, "the server sent an invalid reply to inspect");
     }
     *out = info;
     return LK_OK;

@@ -1,4 +1,4 @@
-/* What `inspect` answers (SPEC 10.8), made into an lk_info. */
+/* Converts the reply to `inspect` (SPEC 10.8) into an lk_info. */
 #ifndef LKI_INSPECT_H
 #define LKI_INSPECT_H
 
@@ -6,7 +6,7 @@
 
 #include <hiredis/hiredis.h>
 
-/* LK_NOMEM, LK_INTERNAL. The info is one piece of memory: lki_free ends it. */
+/* The info is one block of memory: free it with lki_free. LK_NOMEM; LK_INTERNAL: invalid reply. */
 lk_status lki_inspect_read(const redisReply *, const char *name, lk_info **out, lki_error *);
 
 #endif

@@ -25,8 +25,8 @@ size_t lki_key_print(lki_key key, char letter, char out[LKI_KEY_MOST]) {
     return length;
 }
 
-/* Signs of a pattern mean themselves. */
-static size_t copy_literally(char *out, const char *text, size_t length) {
+/* Escapes the special characters of a SCAN pattern. */
+static size_t copy_escaped(char *out, const char *text, size_t length) {
     size_t made = 0;
     for (size_t i = 0; i < length; i++) {
         if (strchr("*?[]\\", text[i]))
@@ -38,11 +38,11 @@ static size_t copy_literally(char *out, const char *text, size_t length) {
 
 size_t lki_key_pattern(const char *prefix, const char *start, size_t start_length,
                        char out[LKI_KEY_PATTERN_MOST]) {
-    size_t length = copy_literally(out, prefix, strlen(prefix));
+    size_t length = copy_escaped(out, prefix, strlen(prefix));
     length += copy_to(out + length, ":{");
-    /* An escaped name does not begin with its own start in the key: then all names are asked for. */
+    /* In the key, such a name follows a percent sign: then the pattern matches all names. */
     if (start_length && !is_escaped(start))
-        length += copy_literally(out + length, start, start_length);
+        length += copy_escaped(out + length, start, start_length);
     return length + copy_to(out + length, "*}");
 }
 

@@ -24,14 +24,17 @@ typedef struct {
     const char *prefix, *name;
 } lki_key;
 
-/* Each writes without a terminating zero, and returns the length. */
-size_t lki_key_print(lki_key, char letter, char out[LKI_KEY_MOST]); /* 0: the first key */
+/* Writes a key without a NUL, and returns its length. Letter 0: the first key. */
+size_t lki_key_print(lki_key, char letter, char out[LKI_KEY_MOST]);
 
-/* For SCAN: all first keys whose name begins with `start` (its length may be 0), and a few more. */
+/*
+ * Writes a pattern for SCAN without a NUL, and returns its length. It matches all first keys of
+ * names that begin with `start` (start_length 0: all names), and possibly other keys.
+ */
 size_t lki_key_pattern(const char *prefix, const char *start, size_t start_length,
                        char out[LKI_KEY_PATTERN_MOST]);
 
-/* The name in a first key; NULL: the key is none. It ends at *length. */
+/* The name in a first key, *length bytes without a NUL; NULL: the key is not a first key. */
 const char *lki_key_name(const char *prefix, const char *key, size_t key_length, size_t *length);
 
 #endif

@@ -1,4 +1,4 @@
-/* Messages from the scripts, line by line (SPEC 10.10). Knows no handle's state. */
+/* Parses the messages that the scripts publish, line by line (SPEC 10.10). Knows no handles. */
 #ifndef LKI_MESSAGE_H
 #define LKI_MESSAGE_H
 
@@ -10,15 +10,17 @@ typedef enum { LKI_MESSAGE_GRANTED, LKI_MESSAGE_WATCH, LKI_MESSAGE_LOST } lki_me
 
 typedef struct {
     lki_message_kind kind;
-    uint64_t number; /* of the handle */
-    uint64_t request, fence, server_us;
-    int64_t ms;
-    unsigned flags;
+    uint64_t number;    /* of the handle, in its client */
+    uint64_t request;   /* the request number */
+    uint64_t fence;     /* of the hold */
+    uint64_t server_us; /* the time of the server */
+    int64_t ms;         /* granted: left of the lease; watch: see SPEC 5.5 */
+    unsigned flags;     /* as in lki_answer */
 } lki_message;
 
 /*
- * Reads the next line of a message, from *at on, and moves *at behind it. False at the end. A line
- * of another client, or one that cannot be read, is passed over.
+ * Parses the next line at *at, and moves *at past it. False: no more lines. Lines of other clients,
+ * and lines that are not valid, are skipped.
  */
 bool lki_message_next(const char **at, const char *end, const char *client, lki_message *out);
 

@@ -19,7 +19,7 @@ lki_sent lki_scan(lki_bytes *out, const char *prefix, const char *cursor, const 
     return (lki_sent){.script = LKI_SCRIPTS};
 }
 
-static bool is_answer(const redisReply *reply) {
+static bool is_scan_reply(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
            reply->element[0]->type == REDIS_REPLY_STRING &&
            reply->element[0]->len < LKI_CURSOR_SIZE &&
@@ -35,7 +35,7 @@ static lk_status read_key(const redisReply *key, const char *prefix, lki_scan_fn
         return LK_OK;
     const char *found = lki_key_name(prefix, key->str, key->len, &length);
     if (!found)
-        return LK_OK; /* the pattern fits keys that are not ours */
+        return LK_OK; /* the pattern also matches keys that are not first keys of locks */
     memcpy(name, found, length);
     name[length] = 0;
     return each(arg, name, error);
@@ -43,8 +43,8 @@ static lk_status read_key(const redisReply *key, const char *prefix, lki_scan_fn
 
 lk_status lki_scan_read(const redisReply *reply, const char *prefix, char cursor[LKI_CURSOR_SIZE],
                         lki_scan_fn *each, void *arg, lki_error *error) {
-    if (!is_answer(reply))
-        return lki_error_set(error, LK_INTERNAL, "the server's answer to SCAN makes no sense");
+    if (!is_scan_reply(reply))
+        return lki_error_set(error, LK_INTERNAL, "the server sent an invalid reply to SCAN");
     const redisReply *keys = reply->element[1];
     for (size_t i = 0; i < keys->elements; i++) {
         lk_status status = read_key(keys->element[i], prefix, each, arg, error);

@@ -18,18 +18,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------------------ where it is */
+/* ------------------------------------------------------------------------------ the path */
 
 /*
- * All programs of a user must find the same folder, at any time and however they were started, or
- * their locks do not exclude each other. So it depends on the user alone:
+ * All programs of a user must find the same folder, at any time and however they were started.
+ * Otherwise their locks would not exclude each other. So the path depends on the user alone:
  *
  *   root        /run/latchkey, which services with a private /tmp see too
- *   others      /tmp/latchkey-<uid>; in a private /tmp there is no place that all see: refused
+ *   others      /tmp/latchkey-<uid>; an error if /tmp is private
  *
- * XDG_RUNTIME_DIR is not set for cron, and /run/user/<uid> comes and goes with the user's logins.
- * The home may be on a file system that other machines share. Files in /dev/shm are removed when
- * the user logs out (RemoveIPC of logind.conf).
+ * Not XDG_RUNTIME_DIR: cron does not set it, and /run/user/<uid> exists only while the user is
+ * logged in. Not the home: it may be on a file system that other machines share. Not /dev/shm: its
+ * files are removed when the user logs out (RemoveIPC of logind.conf).
  */
 #define ROOTS_FOLDER "/run/latchkey"
 
@@ -47,23 +47,23 @@ static bool socket_fits(size_t folder_length) {
     return folder_length + sizeof "/" LKI_LOCAL_SOCKET <= SOCKET_MOST;
 }
 
-/* Empty is unset. A program with more rights than its user asks no user. */
+/* An empty variable counts as unset. A setuid program ignores the environment. */
 static const char *setting(const char *name) {
     const char *value = secure_getenv(name);
     return value && *value ? value : NULL;
 }
 
-/* Slashes at its end are cut: with one, open() follows a symbolic link in spite of O_NOFOLLOW. */
+/* Trailing slashes are removed: with one, open() follows a symbolic link despite O_NOFOLLOW. */
 static lk_status named_folder(const char *name, char **folder, lki_error *error) {
     size_t length = strlen(name);
     while (length > 1 && name[length - 1] == '/')
         length--;
     if (name[0] != '/')
         return lki_error_set(error, LK_INVALID, "LATCHKEY_LOCAL_DIR is \"%s\": %s", name,
-                             "it has to be an absolute path");
+                             "it must be an absolute path");
     if (!socket_fits(length))
         return lki_error_set(error, LK_INVALID, "LATCHKEY_LOCAL_DIR is \"%s\": %s", name,
-                             "it is too long for a socket in it");
+                             "it is too long: a socket in it would exceed 107 bytes");
     char *copy = lki_copy(name);
     if (!copy)
         return lki_error_no_memory(error);
@@ -72,7 +72,7 @@ static lk_status named_folder(const char *name, char **folder, lki_error *error)
     return LK_OK;
 }
 
-/* In a user namespace, /run may belong to a root that is not this one. */
+/* In a user namespace, the root of this process may not own /run. */
 static bool run_is_roots(void) {
     struct stat run;
     return stat("/run", &run) == 0 && S_ISDIR(run.st_mode) && run.st_uid == 0 &&
@@ -104,16 +104,16 @@ lk_status lki_local_folder(char **folder, lki_error *error) {
         return status;
     if (is_private)
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "/tmp is private to this service (PrivateTmp of systemd, or the "
-                             "like): local: would be another server here than for other programs "
-                             "of this user; set url in " LKI_SYSTEM_CONFIG " or LATCHKEY_URL, or "
-                             "name a folder that all of them see in LATCHKEY_LOCAL_DIR");
+                             "/tmp is private to this service (for example by PrivateTmp of "
+                             "systemd), so local: would not be the server of this user's other "
+                             "programs; set url in " LKI_SYSTEM_CONFIG " or LATCHKEY_URL, or set "
+                             "LATCHKEY_LOCAL_DIR to a folder that all of them see");
     return lki_copy_to(folder, found) ? LK_OK : lki_error_no_memory(error);
 }
 
 lk_status lki_local_environment_read(lki_local_environment *out, lki_error *error) {
     lki_local_environment found = {0};
-    const char *path = secure_getenv("PATH"); /* an empty one names no folder */
+    const char *path = secure_getenv("PATH"); /* if empty, it stays empty: no program is found */
     lk_status status = lki_local_folder(&found.folder, error);
     if (status == LK_OK &&
         !lki_copy_to(&found.search_path, path ? path : "/usr/local/bin:/usr/bin:/bin"))
@@ -130,17 +130,17 @@ void lki_local_environment_clear(lki_local_environment *environment) {
     lki_free(environment->search_path);
 }
 
-/* ------------------------------------------------------------------------------ the folder itself */
+/* ------------------------------------------------------------------------------ the folder */
 
 #define LOCK_FILE "start.lock"
 
 enum { LOG_MOST = 1 << 20, LOG_TAIL = 2048, PID_MOST = 32 };
 
-/* What the user can do: nothing that touches a folder which somebody else may be using. */
+/* Does not suggest to remove or change a folder that another user may be using. */
 static const char *advice(const char *path) {
     return lki_folder_is_default(path)
-               ? "name a folder of your own in LATCHKEY_LOCAL_DIR, or give the URL of a server"
-               : "unset LATCHKEY_LOCAL_DIR, let it name a folder that is yours alone, or give the "
+               ? "set LATCHKEY_LOCAL_DIR to a folder of your own, or give the URL of a server"
+               : "unset LATCHKEY_LOCAL_DIR, set it to a folder that only you can use, or give the "
                  "URL of a server";
 }
 
@@ -149,26 +149,26 @@ static lk_status refuse(lki_error *error, const char *path, const char *why) {
                          why, advice(path));
 }
 
-/* Under sudo the variable may be that of the user who called it. */
+/* Under sudo, LATCHKEY_LOCAL_DIR may come from the user who called sudo. */
 static lk_status refuse_foreign(lki_error *error, const char *path, uid_t owner) {
     unsigned long theirs = owner, ours = geteuid();
     if (lki_folder_is_default(path))
         return lki_error_set(error, LK_DENIED,
-                             "the folder of the private server, %s, is somebody else's (uid %lu, "
-                             "and this program runs as uid %lu): have uid %lu or root remove it, "
-                             "or %s",
+                             "the folder of the private server, %s, belongs to another user (uid "
+                             "%lu, but this program runs as uid %lu): ask uid %lu or root to "
+                             "remove it, or %s",
                              path, theirs, ours, theirs, advice(path));
     return lki_error_set(error, LK_DENIED,
-                         "the folder that LATCHKEY_LOCAL_DIR names, %s, is somebody else's (uid "
-                         "%lu, and this program runs as uid %lu), and a private server serves one "
-                         "user: run the program as uid %lu (sudo -u '#%lu'), or %s",
+                         "the folder of LATCHKEY_LOCAL_DIR, %s, belongs to another user (uid %lu, "
+                         "but this program runs as uid %lu), and a private server serves one user: "
+                         "run the program as uid %lu (sudo -u '#%lu'), or %s",
                          path, theirs, ours, theirs, theirs, advice(path));
 }
 
 static lk_status refuse_shared(lki_error *error, const char *path) {
     return lki_error_set(error, LK_DENIED,
                          "others can write to the folder of the private server, %s, and may have "
-                         "put something into it: %s%s",
+                         "put files into it: %s%s",
                          path, lki_folder_is_default(path) ? "remove it, " : "", advice(path));
 }
 
@@ -186,8 +186,10 @@ static lk_status cannot_use(lki_error *error, const char *what, const char *path
     return lki_error_set(error, reason.status, "%s; %s", reason.text, advice(path));
 }
 
-/* The rights of a folder are changed only if it is surely meant for us: somebody may have named
- * /tmp, or his home. */
+/*
+ * Whether the folder has a start.lock or is empty. Permissions of other folders are not changed:
+ * LATCHKEY_LOCAL_DIR may be /tmp or a home by mistake.
+ */
 static bool is_for_us(int folder_fd) {
     if (faccessat(folder_fd, LOCK_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return true;
@@ -208,28 +210,28 @@ static bool is_for_us(int folder_fd) {
 static lk_status make_private(int fd, const char *path, lki_error *error) {
     struct stat found;
     if (fstat(fd, &found) != 0)
-        return cannot(error, "look at", path);
+        return cannot(error, "stat", path);
     if (found.st_uid != geteuid())
         return refuse_foreign(error, path, found.st_uid);
     if ((found.st_mode & ACCESSPERMS) == S_IRWXU)
         return LK_OK;
-    if (found.st_mode & (S_IWGRP | S_IWOTH)) /* a start.lock, or data, could be anybody's */
+    if (found.st_mode & (S_IWGRP | S_IWOTH)) /* files in it may belong to anybody */
         return refuse_shared(error, path);
     if (!is_for_us(fd))
-        return refuse(error, path, "is open to others and has other things in it");
-    return fchmod(fd, S_IRWXU) == 0 ? LK_OK : cannot(error, "close to others", path);
+        return refuse(error, path, "is open to others and contains other files");
+    return fchmod(fd, S_IRWXU) == 0 ? LK_OK : cannot(error, "chmod", path);
 }
 
 lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *error) {
     struct stat found;
     int fd;
-    do { /* again when it is removed in between */
+    do { /* another process may remove it before it is opened */
         if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
             return cannot_use(error, "make the folder", path);
         fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     } while (fd < 0 && errno == ENOENT);
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return refuse(error, path, "is something else than a folder");
+        return refuse(error, path, "is not a folder");
     if (fd < 0 && errno == EACCES && lstat(path, &found) == 0)
         return found.st_uid == geteuid() ? refuse(error, path, "cannot be opened")
                                          : refuse_foreign(error, path, found.st_uid);
@@ -267,7 +269,7 @@ lk_status lki_folder_lock(int folder_fd, int *lock_fd, lki_error *error) {
     return status;
 }
 
-/* Closing alone would leave the lock with a child that another thread forked meanwhile. */
+/* Unlocks explicitly: a child that another thread forked may have the descriptor open. */
 void lki_folder_unlock(int lock_fd) {
     flock(lock_fd, LOCK_UN);
     close(lock_fd);

@@ -1,11 +1,14 @@
 /*
- * The folder of the private server: where it is, that it is ours alone, and the files in it. Knows
- * nothing of how a server is started or asked.
+ * The folder of the private server: its path, its permissions, and the files in it. Does not know
+ * how to start a server or how to talk to one.
  *
- * Two file locks (flock) keep order there. The starting lock is held while somebody looks whether a
- * server has to be started, and starts it. The folder itself is locked by the running server, which
- * has it open as its standard input: it cannot be forgotten, cannot be mistaken for that of another
- * process as a pid can, and keeps those who clean /tmp by age away (tmpfiles.d(5)).
+ * Two file locks (flock) are used there:
+ *
+ *   start.lock   held by a process while it checks whether to start a server, and starts one
+ *   the folder   held by the running server, whose standard input is the open folder
+ *
+ * The second lock ends with the server, in any case. It cannot be confused with another process, as
+ * a pid can. And it keeps programs that clean /tmp by age from removing the folder (tmpfiles.d(5)).
  */
 #ifndef LKI_LOCAL_FOLDER_H
 #define LKI_LOCAL_FOLDER_H
@@ -20,36 +23,39 @@
 #define LKI_LOCAL_LOG "server.log"
 #define LKI_LOCAL_PIDFILE "server.pid"
 
-/* The path of a file in the folder, to be freed with lki_free; NULL: out of memory. */
+/* The path of a file in the folder. Free it with lki_free; NULL: out of memory. */
 char *lki_folder_join(const char *folder, const char *name);
 
-/* Whether this is the folder that a user has without LATCHKEY_LOCAL_DIR. */
+/* Whether this is the folder that is used if LATCHKEY_LOCAL_DIR is not set. */
 bool lki_folder_is_default(const char *folder);
 
 /*
- * Opens the folder, makes it first where it is not there, and closes it to others. LK_DENIED also
- * when others could write to it: what is in it then, and what was, is not surely ours.
+ * Opens the folder. Creates it if it does not exist, and removes the permissions of other users.
+ * LK_DENIED if it belongs to another user, or if others can write to it: they may have put files
+ * into it. LK_UNAVAILABLE, LK_NOMEM.
  */
 lk_status lki_folder_open(const char *path, int *folder_fd, lki_error *);
 
-/* Whether the path still leads to this open folder: others may remove it at any time. */
+/* Whether the path still leads to this open folder, which may have been removed meanwhile. */
 bool lki_folder_is_at(int folder_fd, const char *path);
 
-/* The starting lock, without waiting. LK_BUSY, without a sentence: another process has it, or the
- * folder was removed; look again. */
+/*
+ * Takes start.lock, without waiting. LK_BUSY, without an error text: another process has it, or the
+ * folder was removed; try again from the start. Other errors: LK_DENIED, LK_UNAVAILABLE, LK_NOMEM.
+ */
 lk_status lki_folder_lock(int folder_fd, int *lock_fd, lki_error *);
 void lki_folder_unlock(int lock_fd);
 
-/* Whether a server lives in the folder, whatever its socket says. */
+/* Whether a server process has the folder locked, even if nothing listens at its socket. */
 bool lki_folder_has_server(int folder_fd);
 
-/* What the server wrote as its process id; 0 if that is not known. */
+/* The process id in the pid file of the server; 0: not known. */
 pid_t lki_folder_pid(int folder_fd);
 
-/* Opens the log to append to it; *length is what is in it already. LK_BUSY as above. */
+/* Opens the log for appending; *length is its present length. LK_BUSY: the folder was removed. */
 lk_status lki_folder_open_log(int folder_fd, int *log_fd, off_t *length, lki_error *);
 
-/* The last line of the log that is not empty, behind `from`; "" if there is none. */
+/* The last line of the log after the offset `from`, without empty lines; "": there is none. */
 void lki_log_last_line(int log_fd, off_t from, char *line, size_t room);
 
 #endif

@@ -17,7 +17,7 @@
 enum { LINK_MOST = 64 };
 
 typedef struct {
-    char path[PATH_MAX]; /* as the kernel writes it when the folder is removed */
+    char path[PATH_MAX]; /* with " (deleted)", as the kernel shows a removed folder */
     dev_t device;
     int proc_fd;
 } removed_folder;
@@ -36,7 +36,8 @@ static bool describe(int folder_fd, int proc_fd, removed_folder *folder) {
     return true;
 }
 
-static bool leads_there(const removed_folder *folder, long pid, const char *name) {
+/* Whether a link in /proc/PID leads to such a folder, and it is this user's. */
+static bool link_leads_to(const removed_folder *folder, long pid, const char *name) {
     char link[LINK_MOST], path[PATH_MAX];
     struct stat found;
     snprintf(link, sizeof link, "%ld/%s", pid, name);
@@ -45,17 +46,19 @@ static bool leads_there(const removed_folder *folder, long pid, const char *name
         return false;
     path[length] = '\0';
     return strcmp(path, folder->path) == 0 && fstatat(folder->proc_fd, link, &found, 0) == 0 &&
-           S_ISDIR(found.st_mode) && found.st_nlink == 0 && /* the mark may be part of a name */
+           S_ISDIR(found.st_mode) && found.st_nlink == 0 && /* a name may end with the mark */
            found.st_dev == folder->device && found.st_uid == geteuid();
 }
 
-/* A removed folder of ours as standard input is what start.c gives, and nobody else would. The
- * pidfd comes first, so that the number cannot become another process between look and signal. */
+/*
+ * Only a server that start.c started has a removed folder as its standard input. The pidfd is
+ * opened before the check, so that the signal cannot reach another process that got the same pid.
+ */
 static void end_if_orphan(const removed_folder *folder, long pid) {
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0L);
     if (pidfd < 0)
         return;
-    if (leads_there(folder, pid, "fd/0") && leads_there(folder, pid, "cwd"))
+    if (link_leads_to(folder, pid, "fd/0") && link_leads_to(folder, pid, "cwd"))
         syscall(SYS_pidfd_send_signal, (long)pidfd, (long)SIGTERM, NULL, 0L);
     close(pidfd);
 }

@@ -1,13 +1,14 @@
 /*
- * Servers whose folder was removed under them. Nobody can reach such a one any more but those who
- * are connected to it, and these would hold locks that everybody else can take: it has to end, so
- * that they come to its successor.
+ * Private servers whose folder was removed. New clients cannot reach such a server, but its
+ * connected clients still hold locks there, which other clients can acquire on the next server. So
+ * the old server must end; its clients then connect to the next one.
  */
 #ifndef LKI_LOCAL_ORPHAN_H
 #define LKI_LOCAL_ORPHAN_H
 
-/* Sends SIGTERM to every server that was surely ours, in a removed folder of the same path as this
- * one. It does not wait for their end, and does nothing where there is no /proc or pidfd_open(2).
+/*
+ * Sends SIGTERM to every private server of this user whose removed folder had the path of this
+ * folder. Does not wait until they have ended. No effect without /proc or pidfd_open(2).
  */
 void lki_orphan_end(int folder_fd);
 

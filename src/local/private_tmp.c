@@ -16,7 +16,7 @@ typedef struct {
     size_t length;
 } span;
 
-/* 36 35 98:0 /root /mount/point rw,noatime - ext3 /dev/root rw: the third, fourth and fifth. */
+/* Fields 3 to 5 of a line such as: 36 35 98:0 /root /mount/point rw,noatime - ext3 /dev/root rw */
 typedef struct {
     span device, root, point;
 } mount;
@@ -40,7 +40,7 @@ static bool read_mount(span line, mount *out) {
     return true;
 }
 
-/* Whether a path is this mount point, or lies below it. */
+/* Whether a path is this mount point, or is below it. */
 static bool covers(span point, const char *path) {
     if (is_text(point, "/"))
         return true;
@@ -48,7 +48,7 @@ static bool covers(span point, const char *path) {
            (path[point.length] == '/' || path[point.length] == '\0');
 }
 
-/* The mount that a path is on: the longest mount point, and of several the one on top. */
+/* The mount that a path is on: the one with the longest mount point; of equal ones the last. */
 static bool find_mount(const char *text, const char *path, mount *out) {
     bool found = false;
     for (const char *end; *text; text = *end ? end + 1 : end) {
@@ -63,7 +63,7 @@ static bool find_mount(const char *text, const char *path, mount *out) {
     return found;
 }
 
-/* Whether the root of `ours`, mounted at `point`, is what `point` is for a process with `other`. */
+/* Whether `point` is the same folder in both: `ours` is mounted there, `other` covers it. */
 static bool is_same(const mount *ours, const mount *other, const char *point) {
     bool at_root = is_text(other->point, "/"), of_root = is_text(other->root, "/");
     const char *rest = at_root ? point : point + other->point.length;
@@ -88,7 +88,7 @@ bool lki_mount_is_private(const char *ours, const char *inits, const char *point
     return inits && find_mount(inits, point, &other) && !is_same(&own, &other, point);
 }
 
-/* LK_OK: *length has grown, or *over. Room for a NUL is left. */
+/* LK_OK: either *length has grown, or *over is true. The text ends with a NUL. */
 static lk_status read_more(int fd, char **text, size_t *length, bool *over, lki_error *error) {
     char *bigger = lki_resize(*text, *length + CHUNK + 1);
     if (!bigger)
@@ -104,7 +104,9 @@ static lk_status read_more(int fd, char **text, size_t *length, bool *over, lki_
     return LK_OK;
 }
 
-/* The text of a file of /proc, to be freed; *out stays NULL when it cannot be opened. */
+/*
+ * The text of a file of /proc, to be freed with lki_free. *out stays NULL if it cannot be opened.
+ */
 static lk_status read_text(const char *path, char **out, lki_error *error) {
     char *text = NULL;
     size_t length = 0;

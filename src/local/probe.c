@@ -14,14 +14,14 @@
 
 enum { PAUSE_MS = 10, LINE_MOST = 128 };
 
-static const char ping[] = "*1\r\n$4\r\nPING\r\n";
-static const char end[] = "*1\r\n$8\r\nSHUTDOWN\r\n";
+static const char ping_command[] = "*1\r\n$4\r\nPING\r\n";
+static const char shutdown_command[] = "*1\r\n$8\r\nSHUTDOWN\r\n";
 
 static lk_status canceled(lki_error *error) {
-    return lki_error_set(error, LK_CANCELED, "canceled while the private server was looked for");
+    return lki_error_set(error, LK_CANCELED, "waiting for the private server was stopped");
 }
 
-/* Waits until fd (-1: none) has something to read, or the time is over: *ready says which. */
+/* Waits until fd (-1: none) is readable (*ready is true), or until_us (*ready is false). */
 static lk_status wait_for(int fd, int64_t until_us, int stop_fd, bool *ready, lki_error *error) {
     struct pollfd both[] = {{.fd = fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
     int count;
@@ -44,7 +44,7 @@ lk_status lki_pause(const lki_patience *patience, lki_error *error) {
     return wait_for(-1, until_us, patience->stop_fd, &ready, error);
 }
 
-/* LK_OK and *sign: only LKI_ANSWERS means that there is a connection. */
+/* LK_OK with *sign LKI_ANSWERS: fd is connected. LK_OK with another sign: it is not. */
 static lk_status open_connection(int fd, const char *path, lki_sign *sign, lki_error *error) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(path);
@@ -56,23 +56,23 @@ static lk_status open_connection(int fd, const char *path, lki_sign *sign, lki_e
     if (errno == EACCES || errno == EPERM)
         return lki_error_set(error, LK_DENIED, "cannot connect to the private server at %s: %s",
                              path, strerror(errno));
-    /* EAGAIN: its queue is full, which takes one that listens. */
+    /* EAGAIN: the queue is full, so a server listens. */
     *sign = errno == EAGAIN || errno == EINTR ? LKI_COMING : LKI_NOBODY;
     return LK_OK;
 }
 
-/* A folder that was open to others for a while may hold a socket of theirs. */
+/* If other users could write to the folder for a while, the socket may be theirs. */
 static lk_status check_peer(int fd, const char *path, lki_error *error) {
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid != geteuid())
-        return lki_error_set(error, LK_DENIED, "the server at %s is somebody else's", path);
+        return lki_error_set(error, LK_DENIED, "the server at %s belongs to another user", path);
     return LK_OK;
 }
 
 /*
- * Sends a request, and reads the line that it is answered with. LK_OK and *sign: LKI_COMING when
- * the other side hung up before its end, LKI_SILENT, or LKI_ANSWERS.
+ * Sends a request and reads one line of the reply. LK_OK and *sign: LKI_COMING if the server closed
+ * the connection before the end of the line, LKI_SILENT, or LKI_ANSWERS.
  */
 static lk_status exchange(int fd, const char *request, const lki_patience *patience,
                           char line[LINE_MOST], lki_sign *sign, lki_error *error) {
@@ -101,12 +101,12 @@ static lk_status exchange(int fd, const char *request, const lki_patience *patie
     return LK_OK;
 }
 
-/* A connection, and one exchange on it. */
-static lk_status ask_at(const char *socket_path, const char *request, const lki_patience *patience,
-                        char line[LINE_MOST], lki_sign *sign, lki_error *error) {
+static lk_status connect_and_ask(const char *socket_path, const char *request,
+                                 const lki_patience *patience, char line[LINE_MOST], lki_sign *sign,
+                                 lki_error *error) {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return lki_error_set(error, LK_NOMEM, "no socket for the private server: %s",
+        return lki_error_set(error, LK_NOMEM, "cannot create a socket for the private server: %s",
                              strerror(errno));
     lk_status status = open_connection(fd, socket_path, sign, error);
     if (status == LK_OK && *sign == LKI_ANSWERS)
@@ -122,7 +122,7 @@ lk_status lki_probe(const char *socket_path, const lki_patience *patience, lki_s
     static const char loading[] = "-LOADING";
     char line[LINE_MOST];
     lki_sign sign;
-    lk_status status = ask_at(socket_path, ping, patience, line, &sign, error);
+    lk_status status = connect_and_ask(socket_path, ping_command, patience, line, &sign, error);
     if (status == LK_OK && sign == LKI_ANSWERS && strncmp(line, loading, sizeof loading - 1) == 0)
         sign = LKI_COMING;
     if (status == LK_OK)
@@ -133,12 +133,12 @@ lk_status lki_probe(const char *socket_path, const lki_patience *patience, lki_s
 lk_status lki_probe_end(const char *socket_path, const lki_patience *patience, lki_error *error) {
     char line[LINE_MOST];
     lki_sign sign;
-    lk_status status = ask_at(socket_path, end, patience, line, &sign, error);
+    lk_status status = connect_and_ask(socket_path, shutdown_command, patience, line, &sign, error);
     if (status != LK_OK || sign == LKI_NOBODY || sign == LKI_COMING)
         return status;
     if (sign == LKI_SILENT)
-        return lki_error_set(error, LK_UNAVAILABLE, "does not answer: it is stopped, or stuck");
+        return lki_error_set(error, LK_UNAVAILABLE, "does not answer: it is stopped or hangs");
     line[strcspn(line, "\r\n")] = 0;
     lki_text_tame(line);
-    return lki_error_set(error, LK_UNAVAILABLE, "does not end: %s", line + (*line == '-'));
+    return lki_error_set(error, LK_UNAVAILABLE, "refuses to shut down: %s", line + (*line == '-'));
 }

@@ -1,12 +1,14 @@
 /*
  * See start.h.
  *
- *   the caller ──clone──> the go-between ──clone──> the server
- *                         a session of its own,     standard input, output and error;
- *                         locks the folder, ends    exec
+ *   the caller ──clone──> the intermediate ──clone──> the server
+ *                         starts a session,           sets up standard input,
+ *                         locks the folder,           output and error,
+ *                         exits                       calls exec
  *
- * The server's parent is then init, and the session has no terminal that could send it signals. The
- * caller may have threads, so that up to exec only system calls are made, and nothing is allocated.
+ * Then the parent of the server is init, and its session has no terminal that could send it
+ * signals. The caller may have threads, so before exec both children only make system calls, and
+ * allocate nothing.
  */
 #include "local/start.h"
 
@@ -29,17 +31,19 @@
 
 enum { FIRST_OTHER_FD = 3, DESCRIPTORS_MOST = 1 << 20 };
 
-/* How the go-between ends. */
-enum { WELL, OCCUPIED, CANNOT_LOCK, CANNOT_CLONE };
+/* Exit codes of the intermediate. */
+enum { STARTED, OCCUPIED, CANNOT_LOCK, CANNOT_CLONE };
 
 typedef struct {
     const char *program;
     int folder_fd, log_fd;
-    unsigned descriptors; /* how many there can be */
+    unsigned descriptors; /* descriptors from here on cannot exist */
 } launch_plan;
 
-/* Paths are relative to the folder that the server is in: one whose folder was removed can then
- * never touch the socket of its successor. All are known from Redis 6.2 on. */
+/*
+ * Paths are relative to the working folder of the server. So a server whose folder was removed
+ * cannot touch the socket of the next server. Redis 6.2 knows all these options.
+ */
 static const char *const options[][2] = {
     {"--port", "0"},
     {"--unixsocket", LKI_LOCAL_SOCKET},
@@ -49,8 +53,8 @@ static const char *const options[][2] = {
     {"--logfile", LKI_LOCAL_LOG},
     {"--loglevel", "warning"},
     {"--daemonize", "no"},
-    {"--appendonly", "yes"}, /* one that is killed comes back with its locks */
-    {"--appendfsync", "no"}, /* the locks need not outlive the machine */
+    {"--appendonly", "yes"}, /* after a kill, the next server has the locks again */
+    {"--appendfsync", "no"}, /* the locks need not survive a crash of the machine */
     {"--save", ""},
     {"--maxmemory-policy", "noeviction"},
     {"--databases", "16"},
@@ -62,8 +66,10 @@ static bool is_program(const char *path) {
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) && access(path, X_OK) == 0;
 }
 
-/* *found stays NULL when it is not there. A relative folder of the PATH is not looked into: the
- * server runs elsewhere. */
+/*
+ * *found stays NULL if there is no such program. Relative folders are skipped: the server has
+ * another working folder.
+ */
 static lk_status search(const char *path, const char *name, char **found, lki_error *error) {
     char *folders = lki_copy(path), *rest = NULL;
     if (!folders)
@@ -103,17 +109,17 @@ lk_status lki_start_find(const char *path, char **program, lki_error *error) {
 }
 
 /*
- * fork(), but without SIGCHLD at its end: neither a handler nor a waitpid(-1) of the program that
- * we are in sees the child, and ignoring SIGCHLD does not take it from us. Handlers of
- * pthread_atfork, which may take locks, do not run. All arguments are 0, so their order, which
- * depends on the machine, does not matter.
+ * Like fork(), but the end of the child sends no SIGCHLD. So no signal handler and no waitpid(-1)
+ * of the program sees the child, and we can wait for it even if the program ignores SIGCHLD.
+ * Handlers of pthread_atfork, which may take locks, do not run. All arguments are 0, so their
+ * order, which depends on the architecture, does not matter.
  */
-static pid_t clone_quietly(void) {
+static pid_t clone_without_signal(void) {
     return (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
 }
 
-/* Nothing but that: the _exit() of a sanitizer looks at what the program has done so far. */
-static _Noreturn void leave(int code) {
+/* Not _exit(): a sanitizer replaces it by one that does more than a system call. */
+static _Noreturn void exit_now(int code) {
     for (;;)
         syscall(SYS_exit_group, (long)code);
 }
@@ -129,12 +135,12 @@ static void close_others(unsigned descriptors) {
 
 static _Noreturn void become_server(const launch_plan *plan, int guard_fd) {
     static const char failed[] = "the server program cannot be executed\n";
-    /* Out of the way first: a caller without standard descriptors gives us their numbers. */
+    /* Duplicate them first: in a caller without standard descriptors, these may be 0, 1 or 2. */
     int in = fcntl(guard_fd, F_DUPFD, FIRST_OTHER_FD);
     int out = fcntl(plan->log_fd, F_DUPFD, FIRST_OTHER_FD);
     if (in < 0 || out < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(out, STDERR_FILENO) < 0)
-        leave(EXIT_FAILURE);
+        exit_now(EXIT_FAILURE);
     close_others(plan->descriptors);
     char *words[1 + 2 * OPTION_COUNT + 1] = {(char *)(uintptr_t)plan->program};
     for (size_t i = 0; i < OPTION_COUNT; i++) {
@@ -146,12 +152,12 @@ static _Noreturn void become_server(const launch_plan *plan, int guard_fd) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     execv(plan->program, words);
     if (write(STDERR_FILENO, failed, sizeof failed - 1) < 0) {
-        /* Then there is nobody to tell. */
+        /* The log cannot be written; there is no other place to report to. */
     }
-    leave(EXIT_FAILURE);
+    exit_now(EXIT_FAILURE);
 }
 
-static _Noreturn void go_between(const launch_plan *plan) {
+static _Noreturn void run_intermediate(const launch_plan *plan) {
     for (int number = 1; number < NSIG; number++)
         sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     setsid();
@@ -160,15 +166,15 @@ static _Noreturn void go_between(const launch_plan *plan) {
     if (fchdir(plan->folder_fd) == 0)
         guard_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (guard_fd < 0)
-        leave(CANNOT_LOCK);
-    /* Here, and not in the caller: a child that another of its threads forks would keep it. */
+        exit_now(CANNOT_LOCK);
+    /* Not in the caller: a child that another of its threads forks would keep the lock. */
     if (flock(guard_fd, LOCK_EX | LOCK_NB) != 0)
-        leave(errno == EWOULDBLOCK ? OCCUPIED : CANNOT_LOCK);
-    unlink(LKI_LOCAL_SOCKET); /* of one that was killed: who has the folder locked has no other */
-    pid_t server = clone_quietly();
+        exit_now(errno == EWOULDBLOCK ? OCCUPIED : CANNOT_LOCK);
+    unlink(LKI_LOCAL_SOCKET); /* a killed server left it: with the lock, no other server runs */
+    pid_t server = clone_without_signal();
     if (server == 0)
         become_server(plan, guard_fd);
-    leave(server < 0 ? CANNOT_CLONE : WELL);
+    exit_now(server < 0 ? CANNOT_CLONE : STARTED);
 }
 
 static unsigned count_descriptors(void) {
@@ -185,30 +191,31 @@ lk_status lki_start(const char *program, int folder_fd, int log_fd, lki_error *e
         .log_fd = log_fd,
         .descriptors = count_descriptors(),
     };
-    /* No handler of the caller's may run in a child. */
+    /* No signal handler of the caller may run in a child. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t child = clone_quietly();
+    pid_t child = clone_without_signal();
     if (child == 0)
-        go_between(&plan);
+        run_intermediate(&plan);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     int ended = 0;
     pid_t waited = child;
     while (child > 0 && (waited = waitpid(child, &ended, __WALL)) < 0 && errno == EINTR) {}
-    int code = child < 0 ? CANNOT_CLONE : WELL;
+    int code = child < 0 ? CANNOT_CLONE : STARTED;
     if (child > 0 && waited == child)
         code = WIFEXITED(ended) ? WEXITSTATUS(ended) : CANNOT_CLONE;
     switch (code) {
-    case WELL:
+    case STARTED:
         return LK_OK;
     case OCCUPIED:
         return LK_BUSY;
     case CANNOT_CLONE:
-        return lki_error_set(error, LK_NOMEM, "cannot start %s: no more processes", program);
+        return lki_error_set(error, LK_NOMEM, "cannot start %s: no process can be created",
+                             program);
     default:
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "the folder of the private server cannot be locked: it has to be on a "
-                             "file system of this machine");
+                             "the folder of the private server cannot be locked: it must be on a "
+                             "local file system");
     }
 }

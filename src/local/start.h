@@ -1,7 +1,6 @@
 /*
- * Starting the server program, so that it outlives its starter and the starter never notices that
- * it had a child (unless it is init, or a subreaper: then the server becomes its child). Knows
- * nothing of when to start one.
+ * Starts the server program, so that it outlives the process that starts it, and is not its child
+ * (unless that process is init or a subreaper). Does not decide when to start one.
  */
 #ifndef LKI_LOCAL_START_H
 #define LKI_LOCAL_START_H
@@ -9,15 +8,16 @@
 #include "base/error.h"
 
 /*
- * The path of a server program in one of the folders of `path`, which is as in PATH; to be freed
- * with lki_free. LK_UNAVAILABLE: none; LK_NOMEM.
+ * Finds a server program in the folders of `path`, which has the form of PATH. Free *program with
+ * lki_free. LK_UNAVAILABLE: none is installed there; LK_NOMEM.
  */
 lk_status lki_start_find(const char *path, char **program, lki_error *);
 
 /*
- * Starts the program in the folder, which it locks for as long as it lives; what it has to say goes
- * to log_fd. LK_OK: it runs, or has already ended · LK_BUSY, without a sentence: another lives
- * there · LK_UNAVAILABLE: the folder cannot be locked · LK_NOMEM.
+ * Starts the program in the folder. The server has the folder locked while it lives; its output
+ * goes to log_fd. LK_OK: it was started, and may have ended already · LK_BUSY, without an error
+ * text: another server has the folder locked · LK_UNAVAILABLE: the folder cannot be locked ·
+ * LK_NOMEM.
  */
 lk_status lki_start(const char *program, int folder_fd, int log_fd, lki_error *);
 

@@ -1,8 +1,8 @@
 /*
- * Looking for the private server without starting one, and ending it. See local.h.
+ * Finds the private server without starting one, and ends it. See local.h.
  *
- * Who ends it has the starting lock until it is gone: a client that is open finds it away at once,
- * and would start the next one before anybody has seen the end of this one.
+ * lki_local_stop holds start.lock until the server has ended. Otherwise an open client would
+ * immediately start the next server, and the end of this one could not be seen.
  */
 #include "local/local.h"
 
@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* *folder_fd is -1 when there is no folder, and so no server. */
+/* *folder_fd -1: there is no folder, and so no server. */
 static lk_status open_if_there(const char *folder, int *folder_fd, lki_error *error) {
     *folder_fd = -1;
     if (faccessat(AT_FDCWD, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
@@ -35,27 +35,28 @@ lk_status lki_local_look(const char *folder, bool *running, pid_t *pid, lki_erro
     return LK_OK;
 }
 
-static lk_status fail(const char *folder, int folder_fd, const char *words, lki_error *error) {
+static lk_status fail_to_end(const char *folder, int folder_fd, const char *why, lki_error *error) {
     long pid = lki_folder_pid(folder_fd);
     if (!pid)
-        return lki_error_set(error, LK_UNAVAILABLE, "the private server in %s %s", folder, words);
+        return lki_error_set(error, LK_UNAVAILABLE, "the private server in %s %s", folder, why);
     return lki_error_set(error, LK_UNAVAILABLE,
-                         "the private server (pid %ld) in %s %s; kill %ld, or kill -KILL, ends it",
-                         pid, folder, words, pid);
+                         "the private server (pid %ld) in %s %s; to end it, use kill %ld or kill "
+                         "-KILL %ld",
+                         pid, folder, why, pid, pid);
 }
 
-/* Needs the starting lock. */
-static lk_status end(const char *folder, int folder_fd, const char *socket,
-                     const lki_patience *patience, lki_error *error) {
+/* Call it with start.lock held. */
+static lk_status end_server(const char *folder, int folder_fd, const char *socket,
+                            const lki_patience *patience, lki_error *error) {
     lki_error refused;
     lk_status status = lki_probe_end(socket, patience, &refused);
     if (status == LK_UNAVAILABLE)
-        return fail(folder, folder_fd, refused.text, error);
+        return fail_to_end(folder, folder_fd, refused.text, error);
     if (status != LK_OK)
         *error = refused;
     while (status == LK_OK && lki_folder_has_server(folder_fd)) {
         if (lki_now_us() >= patience->deadline_us)
-            return fail(folder, folder_fd, "has not ended in time", error);
+            return fail_to_end(folder, folder_fd, "has not ended in time", error);
         status = lki_pause(patience, error);
     }
     return status;
@@ -67,11 +68,10 @@ static lk_status lock_and_end(const char *folder, int folder_fd, const char *soc
     lk_status status;
     while ((status = lki_folder_lock(folder_fd, &lock_fd, error)) == LK_BUSY) {
         if (!lki_folder_is_at(folder_fd, folder))
-            return LK_OK; /* removed with all that was in it; who lives in it ends by himself */
+            return LK_OK; /* the folder was removed: there is no server to end at this path */
         if (lki_now_us() >= patience->deadline_us)
             return lki_error_set(error, LK_UNAVAILABLE,
-                                 "another process has been starting the private server in %s all "
-                                 "the time; try again",
+                                 "another process is starting the private server in %s; try again",
                                  folder);
         if ((status = lki_pause(patience, error)) != LK_OK)
             return status;
@@ -80,7 +80,7 @@ static lk_status lock_and_end(const char *folder, int folder_fd, const char *soc
         return status;
     *ran = lki_folder_has_server(folder_fd);
     if (*ran)
-        status = end(folder, folder_fd, socket, patience, error);
+        status = end_server(folder, folder_fd, socket, patience, error);
     lki_folder_unlock(lock_fd);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Taking: what the answers to an acquire and to its cancel mean. See operation.h. */
+/* What the answers to an acquire and to its cancel mean. See operation.h. */
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
@@ -10,8 +10,8 @@ bool lki_acquire_check(lki_operation *op) {
     if (!op->lock->lost)
         return true;
     lki_operation_report(op, LK_LOST,
-                         "the handle has lost its hold; unlock it, once for each time it was "
-                         "taken, before taking it again");
+                         "the handle has lost its hold; unlock it, once for each acquire, before "
+                         "you acquire it again");
     lki_operation_over(op);
     return false;
 }
@@ -29,9 +29,11 @@ bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
     return true;
 }
 
-/* Nobody is there to have it. Without memory for that now, the cancel finds it granted once more.
+/*
+ * Releases a grant that no caller gets. Without memory for that, the operation stays in doubt: its
+ * cancel, or a drop that is sent again, will get the grant as its answer once more.
  */
-static void take_back(lki_operation *op, uint64_t fence) {
+static void undo_grant(lki_operation *op, uint64_t fence) {
     if (lki_undo(op->lock, op->mode, fence)) {
         lki_operation_over(op);
         return;
@@ -39,7 +41,7 @@ static void take_back(lki_operation *op, uint64_t fence) {
     op->in_doubt = true;
     op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
     if (op->kind == LKI_DO_ACQUIRE)
-        lki_operation_leave(op, op->result.status);
+        lki_operation_cancel(op, op->result.status);
     else
         lki_operation_set(op, LKI_UNSENT);
 }
@@ -51,11 +53,11 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
         lki_operation_report(op, LK_LOST, NULL);
     else if (lki_hold_begins(lock) && lki_lease_end_us(from_us, answer->ms) <= lki_now_us())
         lki_operation_report(op, op->state == LKI_CANCELING ? op->cancel_status : LK_UNAVAILABLE,
-                             "it was granted, but the server's answer came when the lease of "
-                             "%lld ms was over",
+                             "the lock was granted, but the reply came after its lease of %lld ms "
+                             "had expired",
                              (long long)answer->ms);
     if (op->reported) {
-        take_back(op, answer->fence);
+        undo_grant(op, answer->fence);
         return;
     }
     lki_hold_granted(lock, op->mode, answer, from_us, claimed);
@@ -86,11 +88,11 @@ static void busy(lki_operation *op) {
         lki_operation_over(op);
         return;
     }
-    /* Asked without waiting, because nobody could have heard a grant. */
+    /* It asked without waiting, because the client is not subscribed to messages yet. */
     lock->asked = NULL;
     lock->waiting = op;
     op->in_doubt = false;
-    op->request = 0; /* others may use greater ones before it asks again */
+    op->request = 0; /* other operations may use greater numbers before it asks again */
     op->silent_since_us = lki_now_us();
     lki_operation_set(op, LKI_SUBSCRIBING);
     lki_server_want_messages(lock->server);
@@ -111,20 +113,20 @@ void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
         lki_operation_report(op, LK_DEADLOCK, NULL);
         break;
     case LKI_ANSWER_NOT_HELD:
-        lki_hold_lose(op->lock, "the server says that it is not held any more");
+        lki_hold_lose(op->lock, LKI_GONE_ON_SERVER);
         lki_operation_report(op, LK_LOST, NULL);
         break;
     default:
-        lki_operation_report(op, LK_INTERNAL, "the server's answer to acquire makes no sense");
+        lki_operation_report(op, LK_INTERNAL, "the server sent an invalid answer to acquire");
         break;
     }
     lki_operation_over(op);
 }
 
-/* Whatever the handle had there is gone; a read that came in its place is nobody's. */
+/* The hold is gone on the server. If the drop itself was granted, that read must be released. */
 void lki_drop_answered(lki_operation *op, const lki_answer *answer) {
     if (answer->word == LKI_ANSWER_GRANTED)
-        take_back(op, answer->fence);
+        undo_grant(op, answer->fence);
     else
         lki_operation_over(op);
 }
@@ -133,7 +135,7 @@ void lki_drop_answered(lki_operation *op, const lki_answer *answer) {
 
 void lki_acquire_report_cut(lki_operation *op) {
     lki_operation_report(op, op->cancel_status == LK_TIMEOUT ? LK_UNAVAILABLE : op->cancel_status,
-                         "the connection was lost before the server could say");
+                         "the connection was lost before the server answered");
     lki_lock_changed(op->lock);
 }
 
@@ -144,7 +146,7 @@ static void cancel_refused(lki_operation *op, const char *text) {
     if (refusal.kind == LKI_REFUSED_FINAL) {
         lki_operation_report(op, refusal.status, "%s; %s", text, refusal.advice);
         if (lki_now_us() >= lki_after_ms(op->silent_since_us, op->lock->lease_ms)) {
-            lki_operation_over(op); /* whatever is left of it there has run out */
+            lki_operation_over(op); /* by now the waiter has expired on the server */
             return;
         }
     }
@@ -163,8 +165,8 @@ static void cancel_answered(lki_operation *op, const lki_answer *answer) {
     case LKI_ANSWER_ERROR:
         cancel_refused(op, answer->text);
         break;
-    default: /* it may still wait there: the cancel is tried again until it is understood */
-        lki_operation_report(op, LK_INTERNAL, "the server's answer to cancel makes no sense");
+    default: /* it may still be in the queue, so the cancel is sent again */
+        lki_operation_report(op, LK_INTERNAL, "the server sent an invalid answer to cancel");
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
         lki_lock_changed(op->lock);
         break;
@@ -175,7 +177,7 @@ static void cancel_completed(lki_request *request, const redisReply *reply) {
     lki_operation *op =
         (lki_operation *)(void *)((char *)request - offsetof(lki_operation, cancel));
     if (op->state == LKI_OVER) {
-        /* It was settled another way: by a message, or by the answer to its request. */
+        /* A message, or the answer to its request, has ended the operation meanwhile. */
     } else if (!reply) {
         lki_acquire_report_cut(op);
     } else {

@@ -6,7 +6,10 @@
 
 #include <assert.h>
 
-enum { MARGIN_US = 2000, RENEWALS_IN_A_LEASE = 3, CLAIM_MS = 100, CLAIMS_IN_TIME = 4 };
+enum { MARGIN_US = 2000, RENEWALS_PER_LEASE = 3 };
+
+/* A provisional hold is claimed after 100 ms, or after a quarter of its time if that is less. */
+enum { CLAIM_MS = 100, CLAIM_SHARE = 4 };
 
 int64_t lki_lease_end_us(int64_t from_us, int64_t ms) {
     return from_us + ms * 990 - MARGIN_US;
@@ -14,15 +17,15 @@ int64_t lki_lease_end_us(int64_t from_us, int64_t ms) {
 
 static void plan_renewal(lk_lock *lock, int64_t from_us) {
     lock->renew_us =
-        lock->manual_renew ? LKI_NEVER : from_us + lock->lease_ms * 1000 / RENEWALS_IN_A_LEASE;
+        lock->manual_renew ? LKI_NEVER : from_us + lock->lease_ms * 1000 / RENEWALS_PER_LEASE;
 }
 
 /*
- * The keeper claims it, in a while: most holds are given back before, and need no claim. So short
- * holds cost one command less, and the woken caller returns without sending anything.
+ * The keeper claims a provisional hold, after a while. Most holds are released before, and need no
+ * claim. So a short hold costs one command less, and the woken caller returns without sending.
  */
 static void plan_claim(lk_lock *lock) {
-    int64_t now_us = lki_now_us(), soon_us = (lock->deadline_us - now_us) / CLAIMS_IN_TIME;
+    int64_t now_us = lki_now_us(), soon_us = (lock->deadline_us - now_us) / CLAIM_SHARE;
     lock->renew_us = now_us + (soon_us < CLAIM_MS * 1000 ? soon_us : CLAIM_MS * 1000);
 }
 
@@ -32,11 +35,12 @@ static void extend(lk_lock *lock, int64_t from_us, int64_t ms) {
         lock->deadline_us = end_us;
 }
 
-/* SPEC 3.1: the lock's policy is that of whoever found it free. */
+/* SPEC 3.1: a lock has the policy of the request that found it free. */
 static void compare_policy(lk_lock *lock, unsigned flags) {
     lk_policy policy = lki_flags_policy(flags);
     if (policy != lock->policy)
-        lki_log(lock->session, LK_LOG_INFO, "lock \"%s\": asked for %s, served under its %s",
+        lki_log(lock->session, LK_LOG_INFO,
+                "lock \"%s\": the handle asks for policy %s, but the lock has policy %s",
                 lock->name, lki_policy_text(lock->policy), lki_policy_text(policy));
 }
 
@@ -63,7 +67,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lock->unclaimed = is_new ? !claimed : lock->unclaimed && !claimed;
     if (claimed)
         plan_renewal(lock, from_us);
-    else if (is_new) /* an upgrade keeps its hold's lease (SPEC 4.3), and its next renewal */
+    else if (is_new) /* an upgrade keeps the lease of its hold (SPEC 4.3), and the next renewal */
         plan_claim(lock);
     lki_lock_changed(lock);
 }
@@ -74,7 +78,7 @@ void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
     extend(lock, sent_us, ms);
     plan_renewal(lock, sent_us);
     if (wanted_us > sent_us && wanted_us < lock->renew_us)
-        lock->renew_us = wanted_us; /* its reason is younger than this answer */
+        lock->renew_us = wanted_us; /* it was requested after this renewal was sent */
     lki_lock_changed(lock);
 }
 
@@ -88,7 +92,7 @@ static void end_hold(lk_lock *lock) {
 void lki_hold_released(lk_lock *lock, lk_mode mode) {
     unsigned *count = mode == LK_WRITE ? &lock->writes : &lock->reads;
     if (!*count)
-        return; /* it was given up before the server answered */
+        return; /* the count was removed before the server answered */
     --*count;
     lki_order_remove(&lock->order, mode);
     assert(lock->order.count == lock->reads + lock->writes);
@@ -107,7 +111,7 @@ void lki_hold_downgraded(lk_lock *lock) {
     lki_lock_changed(lock);
 }
 
-static void tell_loss(lki_callback *callback) {
+static void call_on_lost(lki_callback *callback) {
     lk_lock *lock = (lk_lock *)(void *)((char *)callback - offsetof(struct lk_lock, lost_callback));
     lki_session *session = lock->session;
     pthread_mutex_lock(&session->monitor);
@@ -127,12 +131,12 @@ static void tell_loss(lki_callback *callback) {
     pthread_mutex_unlock(&session->monitor);
 }
 
-/* What is asked for beside a hold is more of it. It may yet be granted: then it is undone. */
+/* An acquire during a hold would add to that hold. If it is granted after all, it is undone. */
 static void lose_acquire(lki_operation *op) {
     if (!op || op->kind != LKI_DO_ACQUIRE)
         return;
     lki_operation_report(op, LK_LOST, NULL);
-    lki_operation_leave(op, LK_LOST);
+    lki_operation_cancel(op, LK_LOST);
 }
 
 void lki_hold_lose(lk_lock *lock, const char *why) {
@@ -142,7 +146,7 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
     end_hold(lock);
     lki_log(lock->session, LK_LOG_WARNING, "lock \"%s\": lost: %s", lock->name, why);
     if (lock->on_lost && lock->losses++ == 0 && !lock->lost_callback.queued) {
-        lock->lost_callback.run = tell_loss;
+        lock->lost_callback.run = call_on_lost;
         lock->lost_callback.about = lock;
         lock->callbacks++;
         lki_lock_retain(lock);
@@ -153,7 +157,7 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
     lki_lock_changed(lock);
 }
 
-/* While its last release has no answer nobody knows whether this is the hold that it had. */
+/* While the last release has no answer, the hold may be gone. So a grant counts as a new hold. */
 bool lki_hold_begins(const lk_lock *lock) {
     return (!lock->reads && !lock->writes) || lki_hold_is_ending(lock);
 }

@@ -1,24 +1,30 @@
-/* What a handle holds, and until when it surely does, by our clock. */
+/* The hold of a handle, and until when it is certain, by the clock of the client. */
 #ifndef LKI_HOLD_H
 #define LKI_HOLD_H
 
 #include "engine/answer.h"
 #include "lock/lock.h"
 
-/* A lease of `ms`, counted from from_us, less what clocks may differ: 1% and 2 ms. */
+/* The reason for lki_hold_lose() after the answer not-held. */
+#define LKI_GONE_ON_SERVER "the server no longer has the hold"
+
+/* The end of a lease of `ms` from from_us, less a margin for clocks that differ: 1% and 2 ms. */
 int64_t lki_lease_end_us(int64_t from_us, int64_t ms);
 
-/* One more hold of this mode. */
+/*
+ * Adds one count of this mode, and begins a hold if there is none. The lease began at from_us or
+ * later. claimed false: the hold is provisional.
+ */
 void lki_hold_granted(lk_lock *, lk_mode, const lki_answer *, int64_t from_us, bool claimed);
 
 void lki_hold_renewed(lk_lock *, int64_t sent_us, int64_t ms);
-void lki_hold_released(lk_lock *, lk_mode); /* one of them; the last one ends the hold */
-void lki_hold_downgraded(lk_lock *);        /* a write into a read; there is one */
-void lki_hold_lose(lk_lock *, const char *why);
+void lki_hold_released(lk_lock *, lk_mode);     /* removes one count; the last one ends the hold */
+void lki_hold_downgraded(lk_lock *);            /* turns a write, which must exist, into a read */
+void lki_hold_lose(lk_lock *, const char *why); /* no effect without a hold */
 
-bool lki_hold_begins(const lk_lock *); /* with the next grant: it is no more of one that is there */
+bool lki_hold_begins(const lk_lock *); /* whether the next grant begins a new hold */
 
-/* Whether its last count is being given back, so that it must not be renewed any more. */
+/* Whether the last count is being released, so that the hold must not be renewed any more. */
 bool lki_hold_is_ending(const lk_lock *);
 
 #endif

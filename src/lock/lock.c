@@ -1,4 +1,4 @@
-/* A handle: its making and its end, and when what of it is due. See lock.h. */
+/* A handle: making and freeing it, which operation may begin, when its timer is due. See lock.h. */
 #include "lock/lock.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------------------ making */
 
-enum { GIVE_BACK_RETRY_MS = 20 };
+enum { RELEASE_RETRY_MS = 20 };
 static const int64_t lease_default_ms = 30000, lease_least_ms = 100, lease_most_ms = 86400000;
 
 static lk_status check(const char *name, const lk_lock_options *options, lki_error *error) {
@@ -29,7 +29,8 @@ static lk_status check(const char *name, const lk_lock_options *options, lki_err
                              ", not %" PRId64,
                              name, lease_least_ms, lease_most_ms, options->lease_ms);
     if ((unsigned)options->policy > LK_PREFER_READER)
-        return lki_error_set(error, LK_INVALID, "lock \"%s\": policy is none", name);
+        return lki_error_set(error, LK_INVALID, "lock \"%s\": policy %d is not a valid lk_policy",
+                             name, (int)options->policy);
     if (options->group && strlen(options->group) > LKI_GROUP_MOST)
         return lki_error_set(error, LK_INVALID, "lock \"%s\": group must be at most %d bytes", name,
                              LKI_GROUP_MOST);
@@ -93,7 +94,7 @@ lk_status lki_lock_new(lki_locks *locks, const char *name, const lk_lock_options
     }
     lki_session_retain(locks->session);
     if (lock->on_lost)
-        lki_server_want_messages_soon(lock->server); /* to hear of a hold that is forced */
+        lki_server_want_messages_soon(lock->server); /* for the message of a forced release */
     *out = lock;
     return LK_OK;
 }
@@ -111,11 +112,11 @@ void lki_lock_release(lk_lock *lock) {
     lki_timers_set(&locks->timers, &lock->timer, LKI_NEVER);
     lki_table_remove(&locks->table, lock);
     free_memory(lock);
-    locks->session->references--; /* whoever calls has another, and looks at what is left */
+    locks->session->references--; /* not the last one: the calling thread has another */
 }
 
-static void leave_all(lk_lock *lock) {
-    lki_operation *leaving[] = {lock->asked, lock->waiting};
+static void report_and_cancel_all(lk_lock *lock) {
+    lki_operation *unanswered[] = {lock->asked, lock->waiting};
     for (lki_operation *op = lock->pending, *next; op; op = next) {
         next = op->next;
         if (op->kind == LKI_DO_ACQUIRE || op->kind == LKI_DO_RENEW) {
@@ -123,34 +124,34 @@ static void leave_all(lk_lock *lock) {
             lki_operation_over(op);
         }
     }
-    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) {
-        lki_operation *op = leaving[i];
+    for (size_t i = 0; i < sizeof unanswered / sizeof *unanswered; i++) {
+        lki_operation *op = unanswered[i];
         if (!op || op->kind != LKI_DO_ACQUIRE)
             continue;
         lki_operation_retain(op);
         lki_operation_report(op, LK_CANCELED, NULL);
-        lki_operation_leave(op, LK_CANCELED);
+        lki_operation_cancel(op, LK_CANCELED);
         lki_operation_release(op);
     }
 }
 
-static void cancel(lki_operation *op) {
+static void cancel_acquire(lki_operation *op) {
     if (op && op->kind == LKI_DO_ACQUIRE)
-        lki_operation_leave(op, LK_CANCELED);
+        lki_operation_cancel(op, LK_CANCELED);
 }
 
 void lki_lock_cancel(lk_lock *lock) {
     for (lki_operation *op = lock->pending, *next; op; op = next) {
         next = op->next;
-        cancel(op);
+        cancel_acquire(op);
     }
-    cancel(lock->waiting);
+    cancel_acquire(lock->waiting);
     if (lock->asked && lock->asked->wait)
-        cancel(lock->asked);
+        cancel_acquire(lock->asked);
 }
 
 void lki_lock_shut(lk_lock *lock) {
-    leave_all(lock);
+    report_and_cancel_all(lock);
     lki_lock_changed(lock);
 }
 
@@ -176,7 +177,7 @@ static bool awaits_callback(const lki_operation *op) {
     return op && op->done && !op->reported;
 }
 
-/* A callback of one of its operations has not returned, or not even begun. */
+/* Whether a callback of this handle is still to come, or has not returned. */
 static bool has_callbacks(const lk_lock *lock) {
     bool some = lock->callbacks || awaits_callback(lock->asked) || awaits_callback(lock->waiting);
     for (const lki_operation *op = lock->pending; op && !some; op = op->next)
@@ -201,7 +202,7 @@ void lki_lock_free(lk_lock *lock) {
         lki_lock_release(lock);
 }
 
-/* ------------------------------------------------------------------------------ what begins */
+/* ------------------------------------------------------------------------------ beginning */
 
 lki_key lki_lock_key(const lk_lock *lock) {
     return (lki_key){lock->session->settings.prefix, lock->name};
@@ -212,21 +213,22 @@ bool lki_lock_holds(const lk_lock *lock) {
 }
 
 /*
- * What nobody uses any more is given back until the server cannot have it either: a renewal may
- * have reached it whose answer was lost.
+ * When the hold counts as lost. A handle that nobody uses any more keeps it longer, to retry its
+ * release until the lease must have expired on the server: a lost answer may hide a renewal.
  */
-static int64_t runs_out_us(const lk_lock *lock) {
+static int64_t hold_end_us(const lk_lock *lock) {
     bool is_used = !lock->freed && !lock->session->closing;
     return is_used ? lock->deadline_us : lki_after_ms(lock->deadline_us, lock->lease_ms);
 }
 
-static bool may_outlive_our_clock(const lk_lock *lock) {
+static bool may_last_longer_on_server(const lk_lock *lock) {
     return lock->renewal_in_doubt || lock->renewing_hold || lock->asked;
 }
 
 /*
- * The server drops it as abandoned, so that others need not wait for a lease that nobody uses. It
- * alone: other handles may act for the same owner, and live.
+ * Removes a lost hold on the server, so that others need not wait until its lease expires. A write
+ * leaves its abandoned mark. Not by force, which would remove the holds of other handles with the
+ * same owner, too.
  */
 static void drop_in_server(lk_lock *lock) {
     lki_operation *drop = lki_operation_new(lock, LKI_DO_DROP, LK_READ);
@@ -237,12 +239,12 @@ static void drop_in_server(lk_lock *lock) {
     lki_operation_release(drop);
 }
 
-static void lose_if_run_out(lk_lock *lock, int64_t now_us) {
-    if (!lki_lock_holds(lock) || now_us < runs_out_us(lock))
+static void lose_if_expired(lk_lock *lock, int64_t now_us) {
+    if (!lki_lock_holds(lock) || now_us < hold_end_us(lock))
         return;
-    bool outlives = may_outlive_our_clock(lock);
-    lki_hold_lose(lock, "its lease ran out before it could be renewed");
-    if (outlives)
+    bool must_drop = may_last_longer_on_server(lock);
+    lki_hold_lose(lock, "its lease expired before it could be renewed");
+    if (must_drop)
         drop_in_server(lock);
 }
 
@@ -250,8 +252,8 @@ static bool is_async_acquire(const lki_operation *op) {
     return op->kind == LKI_DO_ACQUIRE && !op->caller && !op->reported;
 }
 
-/* What is given back without a caller may be given back before it is there: it waits for that. */
-static bool comes_later(const lk_lock *lock, const lki_operation *op) {
+/* An async release may precede the grant of an earlier async acquire; then it waits for it. */
+static bool must_wait_for_acquire(const lk_lock *lock, const lki_operation *op) {
     const lki_operation *waiting[] = {lock->asked, lock->waiting};
     if (op->caller || op->reported)
         return false;
@@ -268,7 +270,7 @@ static bool is_cancel_on_way(const lk_lock *lock) {
     return lock->waiting && lock->waiting->cancel.on_way;
 }
 
-static bool has_what_it_gives_back(const lk_lock *lock, const lki_operation *op) {
+static bool has_count_to_release(const lk_lock *lock, const lki_operation *op) {
     if (op->of_last)
         return lock->reads || lock->writes;
     return op->kind == LKI_DO_CONVERT || op->mode == LK_WRITE ? lock->writes : lock->reads;
@@ -276,19 +278,19 @@ static bool has_what_it_gives_back(const lk_lock *lock, const lki_operation *op)
 
 static bool may_begin(const lk_lock *lock, const lki_operation *op) {
     if (lock->lost && (op->kind == LKI_DO_ACQUIRE || op->kind == LKI_DO_RENEW))
-        return true; /* nobody needs to be asked about that */
+        return true; /* it fails with LK_LOST, without a request */
     if ((op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT) && !op->reported) {
-        bool counts = has_what_it_gives_back(lock, op);
-        if (counts && lock->lost)
+        bool has_count = has_count_to_release(lock, op);
+        if (has_count && lock->lost)
             return true;
-        if (!counts)
-            return !comes_later(lock, op);
+        if (!has_count)
+            return !must_wait_for_acquire(lock, op);
     }
     if (lock->asked || is_cancel_on_way(lock)) /* SPEC 9: one request at a time */
         return false;
     if (op->kind != LKI_DO_ACQUIRE || !lock->waiting)
         return true;
-    /* Beside an upgrade that waits, the holder's further reads are granted at once. */
+    /* While its upgrade waits, a handle can still take further reads: they do not wait. */
     return lki_lock_holds(lock) && op->mode == LK_READ && lock->waiting->state == LKI_WAITING;
 }
 
@@ -312,15 +314,18 @@ static void begin(lk_lock *lock, lki_operation **link) {
     assert(!lock->asked);
     *link = op->next;
     lock->asked = op;
-    op->silent_since_us = lki_now_us(); /* it may have stood behind another for long */
+    op->silent_since_us = lki_now_us(); /* not from before: it may have been pending for long */
     lki_operation_set(op, LKI_UNSENT);
-    lki_operation_blocks(op);
+    lki_operation_note_blocking(op);
 }
 
-/* The first of the list that may begin; one that will not wait does not stand behind a waiter. */
+/*
+ * Begins the first pending operation that may begin. A try-acquire does not stay behind a waiter of
+ * the handle: it fails with LK_BUSY. False: nothing to do.
+ */
 static bool begin_one(lk_lock *lock) {
     if (lock->pending)
-        lose_if_run_out(lock, lki_now_us());
+        lose_if_expired(lock, lki_now_us());
     for (lki_operation **link = &lock->pending; *link; link = &(*link)->next) {
         lki_operation *op = *link;
         if (may_begin(lock, op)) {
@@ -329,7 +334,7 @@ static bool begin_one(lk_lock *lock) {
         }
         if (op->kind == LKI_DO_ACQUIRE && !op->wait && lock->waiting &&
             lock->waiting->state != LKI_CANCELING && !lock->asked && !is_cancel_on_way(lock)) {
-            lki_operation_report(op, LK_BUSY, "another thread waits with this handle");
+            lki_operation_report(op, LK_BUSY, "another acquire is waiting with this handle");
             lki_operation_over(op);
             return true;
         }
@@ -337,7 +342,8 @@ static bool begin_one(lk_lock *lock) {
     return false;
 }
 
-static bool ask_for_waiting(lk_lock *lock) {
+/* A waiting operation that must ask again takes the place `asked`. False: there is none. */
+static bool move_to_asked(lk_lock *lock) {
     lki_operation *op = lock->waiting;
     if (!op || lock->asked)
         return false;
@@ -347,27 +353,27 @@ static bool ask_for_waiting(lk_lock *lock) {
         return false;
     lock->waiting = NULL;
     lock->asked = op;
-    lki_operation_blocks(op);
+    lki_operation_note_blocking(op);
     return true;
 }
 
-/* Nobody uses the handle any more. */
-static bool is_to_be_given_back(const lk_lock *lock) {
+/* Whether nobody uses the handle any more, and its hold can be released now. */
+static bool can_release_unused(const lk_lock *lock) {
     return (lock->freed || lock->session->closing) && lki_lock_holds(lock) && !lock->asked &&
            lki_link_is_up(&lock->server->commands.link);
 }
 
-/* One after the other, until nothing is left. */
-static void give_back_one(lk_lock *lock) {
-    if (!is_to_be_given_back(lock))
+/* Releases one count. The next drain releases the next one. */
+static void release_unused(lk_lock *lock) {
+    if (!can_release_unused(lock))
         return;
     lk_mode mode = lock->writes ? LK_WRITE : LK_READ;
     if (lki_undo(lock, mode, lock->fence))
         lki_hold_released(lock, mode);
 }
 
-/* What could not be sent before: the server was away, or it was another request's turn. */
-static void send_again(lk_lock *lock) {
+/* Sends requests that could not be sent before: no connection, or another request's turn. */
+static void send_unsent(lk_lock *lock) {
     if (lock->asked && lock->asked->state == LKI_UNSENT)
         lki_operation_send(lock->asked);
     if (lock->asked && lock->asked->state == LKI_CANCELING)
@@ -376,7 +382,7 @@ static void send_again(lk_lock *lock) {
         lki_acquire_send_cancel(lock->waiting);
 }
 
-/* ------------------------------------------------------------------------------ when */
+/* ------------------------------------------------------------------------------ deadlines */
 
 static int64_t earlier(int64_t a_us, int64_t b_us) {
     return a_us < b_us ? a_us : b_us;
@@ -397,11 +403,11 @@ static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
     return due_us;
 }
 
-/* Sets the timer to the next instant at which something is due, and tells the keeper. */
+/* Sets the timer to the next deadline of the handle, and tells the keeper. */
 static void plan(lk_lock *lock) {
-    int64_t due_us = lki_lock_holds(lock) ? runs_out_us(lock) : LKI_NEVER;
-    if (is_to_be_given_back(lock))
-        due_us = earlier(due_us, lki_after_ms(lki_now_us(), GIVE_BACK_RETRY_MS));
+    int64_t due_us = lki_lock_holds(lock) ? hold_end_us(lock) : LKI_NEVER;
+    if (can_release_unused(lock))
+        due_us = earlier(due_us, lki_after_ms(lki_now_us(), RELEASE_RETRY_MS));
     due_us = earlier(due_us, lki_renewal_due_us(lock));
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
@@ -411,24 +417,25 @@ static void plan(lk_lock *lock) {
     lki_keeper_due(lock->session, due_us);
 }
 
-static bool times_up(const lki_operation *op, int64_t now_us) {
+/* An operation with a caller is not checked: the caller watches the time. */
+static bool is_time_up(const lki_operation *op, int64_t now_us) {
     return !op->caller && lki_operation_due_us(op) <= now_us;
 }
 
-static void look_at_time(lki_operation *op, int64_t now_us) {
-    if (op && times_up(op, now_us))
+static void check_time(lki_operation *op, int64_t now_us) {
+    if (op && is_time_up(op, now_us))
         lki_operation_time_up(op, now_us);
 }
 
 void lki_lock_due(lk_lock *lock, int64_t now_us) {
-    lose_if_run_out(lock, now_us);
-    look_at_time(lock->asked, now_us);
-    look_at_time(lock->waiting, now_us);
+    lose_if_expired(lock, now_us);
+    check_time(lock->asked, now_us);
+    check_time(lock->waiting, now_us);
     lki_operation *op = lock->pending;
     while (op) {
-        bool is_due = times_up(op, now_us);
-        look_at_time(op, now_us);
-        op = is_due ? lock->pending : op->next; /* what was due may have changed the list */
+        bool is_due = is_time_up(op, now_us);
+        check_time(op, now_us);
+        op = is_due ? lock->pending : op->next; /* lki_operation_time_up may change the list */
     }
     lki_lock_changed(lock);
 }
@@ -446,9 +453,9 @@ void lki_lock_changed(lk_lock *lock) {
 
 void lki_lock_settle(lk_lock *lock) {
     do {
-        send_again(lock);
-    } while (ask_for_waiting(lock) || begin_one(lock));
-    give_back_one(lock);
+        send_unsent(lock);
+    } while (move_to_asked(lock) || begin_one(lock));
+    release_unused(lock);
     plan(lock);
     if (!lki_lock_holds(lock))
         release_if_awaited(lock);

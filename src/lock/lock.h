@@ -1,6 +1,6 @@
 /*
- * One handle: what it holds, what it waits for, what it lost. See src/README.md for
- * how the parts go together. Everything with the monitor held, unless said otherwise.
+ * One handle: what it holds, what it waits for, what it lost. src/README.md explains how the parts
+ * of lock/ work together. Every function is called with the monitor held.
  */
 #ifndef LKI_LOCK_H
 #define LKI_LOCK_H
@@ -13,33 +13,35 @@
 typedef struct lki_operation lki_operation;
 
 /*
- * The owner of each field is the handle, under the monitor. A handle has at most one request that
- * is not answered (`asked`), and at most one operation that waits in the server's queue
- * (`waiting`); what cannot begin yet stands in `pending` (SPEC 9).
+ * The monitor protects all fields. A handle has at most one operation whose request has no answer
+ * (`asked`), and at most one in the queue of the server (`waiting`). Operations that cannot begin
+ * yet are in the list `pending` (SPEC 9).
  */
 struct lk_lock {
     lki_locks *locks;
     lki_session *session;
     lki_server *server;
-    unsigned references;   /* the user's, and each operation's and renewal's in progress */
+    unsigned references;   /* one for the user, each operation and each renewal in progress */
     bool freed;            /* by its user */
-    bool awaiting_release; /* freed, but what it holds could not be given back yet */
+    bool awaiting_release; /* freed, but its hold could not be released yet */
     bool manual_renew;
-    bool abandoned; /* at the last grant */
-    bool lost;      /* reads and writes are what is still to be unlocked then */
-    bool renewing_hold, renewing_waiter; /* an entry for it is on the way */
-    bool renewal_in_doubt;               /* the server may have the hold for longer than we know */
-    bool unclaimed; /* granted by hand-over, for a second; the first renewal claims it */
-    bool is_dirty;  /* in the list below */
+    bool abandoned;        /* the last grant found an abandoned mark */
+    bool lost;             /* the hold is lost; reads and writes still have to be unlocked */
+    bool renewing_hold;    /* a renewal of the hold has no answer yet */
+    bool renewing_waiter;  /* a refresh of the waiter has no answer yet */
+    bool renewal_in_doubt; /* the answer to a renewal was lost; the server may have done it */
+    bool unclaimed;        /* the hold is provisional, until its first renewal */
+    bool is_dirty;         /* in lki_locks.dirty */
     lk_policy policy;
-    unsigned reads, writes; /* that callers have and did not give back */
-    unsigned acquires;      /* operations that exist: each may yet become one more hold */
-    unsigned losses;        /* that on_lost has not been told of */
-    unsigned callbacks;     /* of its operations and losses, not yet returned */
-    uint64_t number;
+    unsigned reads, writes; /* counts of the hold that callers have not released */
+    unsigned acquires;      /* existing acquire operations: each may add a count */
+    unsigned losses;        /* losses for which on_lost has not been called */
+    unsigned callbacks;     /* of its operations and losses, queued or running */
+    uint64_t number;        /* of the handle, in its client; from 1 */
     lk_lock *next_in_bucket;
-    int64_t lease_ms, lease_most_ms; /* of the handle; the longest that was ever asked for */
-    const char *owner;               /* the text of the handle, if none was given */
+    int64_t lease_ms;      /* of the handle */
+    int64_t lease_most_ms; /* the longest that was ever requested, by lk_renew too */
+    const char *owner;     /* given_owner; if that is NULL, `handle` */
     char *given_owner, *group;
     lk_lost_fn *on_lost;
     void *on_lost_arg;
@@ -47,48 +49,47 @@ struct lk_lock {
 
     lki_order order; /* of reads and writes; has room for one more for each of `acquires` */
 
-    uint64_t first_fence, fence; /* of the hold; it answers to both, and all between (SPEC 8.3) */
-    uint64_t last_fence;         /* the greatest that this handle was ever given */
-    uint64_t granted_server_us;  /* by the server's clock, or not much later */
-    uint64_t hold_serial;        /* differs from one hold to the next */
-    int64_t deadline_us;         /* until then the hold is surely ours */
-    int64_t renew_us;            /* the hold's next renewal; LKI_NEVER: none */
+    uint64_t first_fence, fence; /* of the hold: it has all fences from first to last (SPEC 8.3) */
+    uint64_t last_fence;         /* the greatest that this handle ever got */
+    uint64_t granted_server_us;  /* when the hold began by the server's clock, or soon after */
+    uint64_t hold_serial;        /* changes whenever a hold begins or ends */
+    int64_t deadline_us;         /* the hold is certain until then; 0: no hold */
+    int64_t renew_us;            /* the next renewal of the hold; LKI_NEVER: none */
 
-    uint64_t last_request;
+    uint64_t last_request; /* the greatest request number used */
     lki_operation *asked, *waiting, *pending;
-    int64_t waiter_us; /* the waiter's next renewal */
+    int64_t waiter_us; /* the next refresh of the waiter */
     lki_timer timer;
     lk_lock *next_due;   /* in lki_locks.due */
     lk_lock *next_dirty; /* in lki_locks.dirty, which has a reference */
 
-    char handle[LKI_HANDLE_LENGTH + 1];
-    char name[];
+    char handle[LKI_HANDLE_LENGTH + 1]; /* its identifier on the server (SPEC 1.2) */
+    char name[];                        /* of the lock */
 };
 
 lk_status lki_lock_new(lki_locks *, const char *name, const lk_lock_options *, lk_lock **out,
                        lki_error *);
-LKI_UNLOCKS void lki_lock_free(lk_lock *); /* the user's, see latchkey.h; lets go of the monitor */
-void lki_lock_cancel(lk_lock *); /* what waits ends with LK_CANCELED, unless granted meanwhile */
-void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to all, and begins to give everything back */
-
-void lki_lock_end(lk_lock *); /* the client is closed: every operation ends with LK_CANCELED */
+LKI_UNLOCKS void lki_lock_free(lk_lock *); /* lk_lock_free */
+void lki_lock_cancel(lk_lock *);           /* lk_cancel: cancels acquires that wait */
+void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to acquires, and begins to release the hold */
+void lki_lock_end(lk_lock *);  /* the client is closed: every operation ends with LK_CANCELED */
 
 void lki_lock_retain(lk_lock *);
-void lki_lock_release(lk_lock *); /* may free it; the session stays */
+void lki_lock_release(lk_lock *); /* may free the handle, but never the session */
 
 lki_key lki_lock_key(const lk_lock *);
-bool lki_lock_holds(const lk_lock *); /* something, and it is not lost */
+bool lki_lock_holds(const lk_lock *); /* it has a hold that is not lost */
 
 /*
- * Something of the handle has changed: the next drain settles it. Settling sends what can be sent,
+ * Marks the handle as changed: the next drain settles it. Settling sends requests that can be sent,
  * begins operations that can begin, and sets the timer of the handle.
  */
 void lki_lock_changed(lk_lock *);
-void lki_lock_settle(lk_lock *); /* the drain's */
+void lki_lock_settle(lk_lock *); /* for the drain */
 
-void lki_lock_due(lk_lock *, int64_t now_us); /* its timer has run out */
+void lki_lock_due(lk_lock *, int64_t now_us); /* its timer is due */
 
-/* A message came for the handles of this client. */
+/* Handles a message of the server to this client. */
 void lki_locks_heard(lki_locks *, const char *text, size_t length);
 
 #endif

@@ -6,7 +6,7 @@
 #include "lock/operation.h"
 #include "lock/renewal.h"
 
-enum { SLACK_OF_LEASE = 20 };
+enum { RENEW_AHEAD_SHARE = 20 }; /* of the lease; see renew_along */
 
 lk_status lki_locks_init(lki_locks *locks, lki_session *session, lki_error *error) {
     size_t servers = session->topology->methods->server_count(session->topology);
@@ -42,11 +42,11 @@ bool lki_locks_drain(lki_locks *locks) {
 
 typedef void visit(lk_lock *, const lki_error *);
 
-/* server: NULL for all. */
+/* Visits the handles of a server; NULL: of all servers. */
 static void visit_all(lki_locks *locks, const lki_server *server, visit *each,
                       const lki_error *error) {
     for (lk_lock *lock = lki_table_next(&locks->table, NULL), *next; lock; lock = next) {
-        lki_lock_retain(lock); /* so that it is there to find the next one by */
+        lki_lock_retain(lock); /* `each` may release it, and it is needed to find the next */
         if (!server || lock->server == server)
             each(lock, error);
         next = lki_table_next(&locks->table, lock);
@@ -61,7 +61,7 @@ static void renew_now(lk_lock *lock) {
     lki_lock_changed(lock);
 }
 
-/* What is in doubt is asked again, what is held or waits is renewed at once. */
+/* A request in doubt is sent again now; a hold and a waiter are renewed now. */
 static void connected(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
@@ -69,7 +69,7 @@ static void connected(lk_lock *lock, const lki_error *error) {
         lock->asked->retry_us = 0;
 }
 
-/* From now on callers have less patience: they look at their time again. */
+/* Without a connection other timeouts apply, so callers must compute theirs again. */
 static void disconnected(lk_lock *lock, const lki_error *error) {
     (void)error;
     lki_operation_recheck(lock->asked);
@@ -79,7 +79,7 @@ static void disconnected(lk_lock *lock, const lki_error *error) {
     lki_lock_changed(lock);
 }
 
-/* A grant, or a loss, may have been published while nobody listened. */
+/* A grant or a loss may have been published before the subscription. */
 static void subscribed(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
@@ -115,7 +115,7 @@ static void on_subscribed(void *context, lki_server *server) {
     visit_all(context, server, subscribed, NULL);
 }
 
-static void on_unheard(void *context, lki_server *server) {
+static void on_messages_missing(void *context, lki_server *server) {
     visit_all(context, server, refresh_waiter, NULL);
 }
 
@@ -142,14 +142,14 @@ static void send_renewals(lki_locks *locks, int64_t now_us) {
     }
 }
 
-static void renew_next(lki_locks *locks, lk_lock *lock) {
+static void add_to_due(lki_locks *locks, lk_lock *lock) {
     lock->next_due = locks->due[lock->server->index];
     locks->due[lock->server->index] = lock;
-    lki_lock_changed(lock); /* so it stays until its renewal is sent */
+    lki_lock_changed(lock); /* the list of changed handles keeps it until its renewal is sent */
 }
 
-/* Out of the heap until it is settled, so that the next one comes to the top. */
-static void take_out(lki_locks *locks, lk_lock *lock) {
+/* Removes the timer until the handle is settled, so that the next timer becomes the first. */
+static void stop_timer(lki_locks *locks, lk_lock *lock) {
     lki_timers_set(&locks->timers, &lock->timer, LKI_NEVER);
 }
 
@@ -158,27 +158,27 @@ static bool run_due(lki_locks *locks, int64_t now_us) {
     lki_timer *timer;
     while ((timer = lki_timers_first(&locks->timers)) && timer->due_us <= now_us) {
         lk_lock *lock = lock_of(timer);
-        take_out(locks, lock);
+        stop_timer(locks, lock);
         lki_lock_due(lock, now_us);
         if (lki_renewal_due_us(lock) <= now_us) {
-            renew_next(locks, lock);
+            add_to_due(locks, lock);
             any = true;
         }
     }
     return any;
 }
 
-/* Renewals that would be due soon go along with those that are: a full command costs less. */
+/* Renews handles that will be due soon together with those that are due: that saves commands. */
 static void renew_along(lki_locks *locks, int64_t now_us) {
     lki_timer *timer;
     while ((timer = lki_timers_first(&locks->timers))) {
         lk_lock *lock = lock_of(timer);
-        int64_t by_us = now_us + lock->lease_ms * 1000 / SLACK_OF_LEASE;
+        int64_t by_us = now_us + lock->lease_ms * 1000 / RENEW_AHEAD_SHARE;
         if (lock->waiting || timer->due_us > by_us || lki_renewal_due_us(lock) > by_us)
             return;
-        take_out(locks, lock);
+        stop_timer(locks, lock);
         lock->renew_us = lock->renew_us > now_us ? now_us : lock->renew_us;
-        renew_next(locks, lock);
+        add_to_due(locks, lock);
     }
 }
 
@@ -205,7 +205,7 @@ const lki_session_events lki_locks_events = {
     .disconnected = on_disconnected,
     .subscribed = on_subscribed,
     .refused = on_refused,
-    .unheard = on_unheard,
+    .messages_missing = on_messages_missing,
     .message = on_message,
     .next_due_us = next_due_us,
     .due = on_due,

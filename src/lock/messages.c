@@ -1,13 +1,13 @@
-/* Grants, watches and losses: what the messages of the server mean for handles. */
+/* What the messages of the server mean for handles: granted, watch, lost. */
 #include "engine/message.h"
 
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
 
-enum { TIME_LEAST_US = 1000 }; /* a hold with less left is not worth returning for */
+enum { LEFT_LEAST_US = 1000 }; /* of the lease of a grant, for it to be reported at once */
 
-/* The message may overtake the answer `queued`, which comes on the other connection. */
+/* The message may arrive before the answer `queued`, which comes on the other connection. */
 static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {
     lki_operation *candidates[] = {lock->waiting, lock->asked};
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
@@ -19,12 +19,12 @@ static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {
     return NULL;
 }
 
-/* SPEC 10.11. What is known already, or older than what we know, is no news. */
-static void give_back_unknown(lk_lock *lock, const lki_message *message) {
+/* SPEC 10.11. A grant with a fence that is not greater than the last one is known already. */
+static void release_unknown(lk_lock *lock, const lki_message *message) {
     if (message->fence <= lock->last_fence || lock->asked || lock->waiting)
         return;
     lock->last_fence = message->fence;
-    if (!lki_lock_holds(lock)) /* beside a hold it can only be the write of an upgrade */
+    if (!lki_lock_holds(lock)) /* with a hold, it can only be the write of an upgrade */
         lki_undo(lock, LK_READ, message->fence);
     if (!lock->writes)
         lki_undo(lock, LK_WRITE, message->fence);
@@ -35,9 +35,10 @@ static int64_t later(int64_t a_us, int64_t b_us) {
 }
 
 /*
- * Since when it is ours, at the earliest. A number is granted once, so an answer `queued` means
- * that it had not been granted; but a number that was asked again may have been granted, and have
- * run out, before the server queued it anew.
+ * The earliest instant at which the hold can have begun. A request number is granted only once, so
+ * the answer `queued` means that it had not been granted before. But if the request was sent again
+ * under its number, the first one may have been granted, and have expired, before the second one
+ * was queued: then the answer proves nothing about this message.
  */
 static int64_t granted_from_us(const lki_server *server, const lki_operation *op) {
     int64_t from_us = later(op->first_sent_us, lki_server_published_us(server));
@@ -47,7 +48,7 @@ static int64_t granted_from_us(const lki_server *server, const lki_operation *op
 static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     lki_operation *op = operation_of(lock, message->request);
     if (!op) {
-        give_back_unknown(lock, message);
+        release_unknown(lock, message);
         return;
     }
     lki_answer answer = {.word = LKI_ANSWER_GRANTED,
@@ -56,19 +57,23 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
                          .flags = message->flags,
                          .server_us = message->server_us};
     int64_t from_us = granted_from_us(lock->server, op);
-    bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + TIME_LEAST_US;
-    /* While the last release of an earlier hold has no answer, this may be that hold or the next.
+    bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + LEFT_LEAST_US;
+    /*
+     * While the last release of a hold has no answer, the grant may belong to it or to a new one.
      */
     if (has_time && !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
     } else {
-        /* Only the server can say what it is, and for how long: its answer claims it, too. */
+        /* Refresh the waiter now: the answer tells the state, and also claims the hold. */
         lock->waiter_us = now_us;
         lki_lock_changed(lock);
     }
 }
 
-/* Of what is asked, waiter_us is still that of an earlier wait; the answer `queued` heeds it. */
+/*
+ * While the operation is ASKED, waiter_us is still that of an earlier wait, and is replaced. When
+ * the answer `queued` comes, lki_waiter_schedule_refresh() keeps the new value if it is earlier.
+ */
 static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {
     const lki_operation *op = operation_of(lock, message->request);
     int64_t due_us = lki_after_ms(now_us, message->ms);
@@ -79,14 +84,15 @@ static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {
 }
 
 /*
- * Reads share a fence, so the message may be about an earlier hold of the handle: it is, if it is
- * older than this one, unless the server's clock went back. The server knows.
+ * Reads share a fence, so the message may be about an earlier hold of the handle. If it is older
+ * than the present hold, it is about an earlier one, unless the server's clock went back. To find
+ * out, renew the hold.
  */
 static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
     if (!lki_lock_holds(lock) || message->fence < lock->first_fence || message->fence > lock->fence)
         return;
     if (message->server_us >= lock->granted_server_us) {
-        lki_hold_lose(lock, "somebody took it away by force");
+        lki_hold_lose(lock, "it was released by force");
     } else if (!lock->manual_renew) {
         lock->renew_us = now_us;
         lki_lock_changed(lock);

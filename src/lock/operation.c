@@ -1,4 +1,7 @@
-/* The life of an operation; see operation.h. What the answers mean is in the file of each kind. */
+/*
+ * The states of an operation, its report and its timeouts; see operation.h. What the answers mean
+ * is in the file of each kind.
+ */
 #include "lock/operation.h"
 
 #include "base/clock.h"
@@ -10,14 +13,14 @@
 #include <string.h>
 
 lki_operation *lki_operation_new(lk_lock *lock, lki_kind kind, lk_mode mode) {
-    bool takes = kind == LKI_DO_ACQUIRE;
-    size_t holds = (size_t)lock->order.count + lock->acquires + 1;
+    bool is_acquire = kind == LKI_DO_ACQUIRE;
+    size_t counts = (size_t)lock->order.count + lock->acquires + 1;
     lki_operation *op = NULL;
-    if (!takes || lki_order_reserve(&lock->order, holds)) /* a grant cannot fail any more */
+    if (!is_acquire || lki_order_reserve(&lock->order, counts)) /* so that a grant cannot fail */
         op = lki_new(sizeof *op);
     if (!op)
         return NULL;
-    lock->acquires += takes;
+    lock->acquires += is_acquire;
     op->references = 1;
     op->lock = lock;
     op->kind = kind;
@@ -39,7 +42,7 @@ void lki_operation_release(lki_operation *op) {
     lki_free(op);
 }
 
-/* ------------------------------------------------------------------------------ its states */
+/* ------------------------------------------------------------------------------ states */
 
 bool lki_operation_is_queued(const lki_operation *op) {
     return op->state == LKI_WAITING || op->state == LKI_CANCELING;
@@ -49,7 +52,7 @@ static bool is_async_waiter(const lki_operation *op) {
     return lki_operation_is_queued(op) && !op->caller && !op->reported;
 }
 
-static bool is_arrow(lki_state from, lki_state to) {
+static bool is_allowed(lki_state from, lki_state to) {
     static const unsigned arrows[] = {
         [LKI_PENDING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
         [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_CANCELING | 1U << LKI_OVER,
@@ -71,8 +74,8 @@ void lki_operation_recheck(const lki_operation *op) {
 }
 
 void lki_operation_set(lki_operation *op, lki_state state) {
-    assert(is_arrow(op->state, state));
-    (void)is_arrow;
+    assert(is_allowed(op->state, state));
+    (void)is_allowed;
     int all = -lki_operation_is_queued(op), async = -is_async_waiter(op);
     op->state = state;
     all += lki_operation_is_queued(op);
@@ -92,10 +95,10 @@ static void remove_from_list(lki_operation **first, const lki_operation *op) {
 }
 
 /*
- * What its caller counts as done goes before all that somebody still waits for: a later acquire
- * would replace the hold, and might get the same fence, and then be undone in its place. Among
- * each other they keep their order: what a downgrade left is given back after the downgrade. What
- * is dropped comes after them: a write that nobody got leaves no mark.
+ * Reported operations go ahead of the others. If a later acquire came first, it could replace the
+ * hold and get the same fence, and the release would then undo it. Reported operations keep their
+ * order: the release of a downgraded hold comes after the downgrade. Drops come after the other
+ * reported ones: a write that no caller got is released first, and leaves no abandoned mark.
  */
 static lki_operation **place_of(const lki_operation *op) {
     lki_operation **at = &op->lock->pending;
@@ -135,7 +138,7 @@ static int64_t timeout_after(const lki_operation *op, int64_t since_us) {
     return lki_after_ms(since_us, op->lock->session->settings.command_timeout_ms);
 }
 
-/* As latchkey.h says for each call: command_timeout_ms, beyond the wait that was asked for. */
+/* As latchkey.h says for each call: command_timeout_ms, after the end of wait_ms if it waits. */
 static int64_t bound_of(const lki_operation *op, int64_t now_us) {
     bool waits = op->kind == LKI_DO_ACQUIRE && op->wait;
     return op->caller ? timeout_after(op, waits ? op->deadline_us : now_us) : LKI_NEVER;
@@ -151,7 +154,7 @@ void lki_operation_begin(lki_operation *op) {
     lki_lock_changed(lock);
 }
 
-/* ------------------------------------------------------------------------------ its report */
+/* ------------------------------------------------------------------------------ the report */
 
 static void call_back(lki_callback *callback) {
     lki_operation *op =
@@ -200,7 +203,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
     }
 }
 
-/* ------------------------------------------------------------------------------ its time */
+/* ------------------------------------------------------------------------------ timeouts */
 
 static const lki_wire *wire_of(const lki_operation *op) {
     return &op->lock->server->commands;
@@ -214,8 +217,8 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
     return a_us < b_us ? a_us : b_us;
 }
 
-/* What a pending one stands behind, and what the server must answer before that can go on. */
-static const lki_operation *unanswered_before(const lki_operation *op) {
+/* The operation whose answer a pending operation waits for; NULL: none. */
+static const lki_operation *blocker_of(const lki_operation *op) {
     const lk_lock *lock = op->lock;
     if (op->state != LKI_PENDING)
         return NULL;
@@ -228,20 +231,20 @@ static bool is_on_way(const lki_operation *op) {
     return op->ask.on_way || op->cancel.on_way;
 }
 
-/* When the server will have been silent about it, or away, for too long. */
-static int64_t silence_ends_us(const lki_operation *op) {
+/* When the server will have been silent about it, or not connected, for too long. */
+static int64_t silence_end_us(const lki_operation *op) {
     int64_t down_us = wire_of(op)->down_since_us;
-    const lki_operation *before = unanswered_before(op);
+    const lki_operation *blocker = blocker_of(op);
     bool can_wait = op->state == LKI_PENDING || op->state == LKI_WAITING;
     if (is_on_way(op)) /* replies to earlier requests are signs of life */
         return timeout_after(op,
                              later(op->silent_since_us, lki_link_answered_us(&wire_of(op)->link)));
     if (!can_wait)
         return timeout_after(op, op->silent_since_us);
-    if (before) { /* what gives back is not given up before what it gives back */
-        int64_t since_us = before->reported
-                               ? before->blocking_since_us
-                               : later(before->blocking_since_us, before->silent_since_us);
+    if (blocker) { /* not before the blocker times out: a release must not precede its acquire */
+        int64_t since_us = blocker->reported
+                               ? blocker->blocking_since_us
+                               : later(blocker->blocking_since_us, blocker->silent_since_us);
         return timeout_after(op, later(since_us, op->silent_since_us));
     }
     return down_us == LKI_NEVER ? LKI_NEVER
@@ -249,7 +252,7 @@ static int64_t silence_ends_us(const lki_operation *op) {
 }
 
 static int64_t give_up_us(const lki_operation *op) {
-    return later(op->grace_until_us, earlier(op->bound_us, silence_ends_us(op)));
+    return later(op->grace_until_us, earlier(op->bound_us, silence_end_us(op)));
 }
 
 int64_t lki_operation_due_us(const lki_operation *op) {
@@ -261,7 +264,7 @@ int64_t lki_operation_due_us(const lki_operation *op) {
 
 void lki_operation_time_up(lki_operation *op, int64_t now_us) {
     if (op->kind == LKI_DO_ACQUIRE && now_us >= op->deadline_us)
-        lki_operation_leave(op, LK_TIMEOUT);
+        lki_operation_cancel(op, LK_TIMEOUT);
     /* After SIGSTOP the reply may already be in the socket. */
     if (!op->grace_until_us && is_on_way(op) && now_us > give_up_us(op) + LKI_LATE_US)
         op->grace_until_us = now_us + LKI_GRACE_US;
@@ -269,32 +272,33 @@ void lki_operation_time_up(lki_operation *op, int64_t now_us) {
         lki_operation_abandon(op, LK_UNAVAILABLE);
 }
 
-/* So the time of those that stand behind it may be up sooner than they thought. */
-void lki_operation_blocks(lki_operation *op) {
+/* Pending operations may now time out sooner than their callers planned to wake up. */
+void lki_operation_note_blocking(lki_operation *op) {
     op->blocking_since_us = op->silent_since_us;
-    for (const lki_operation *behind = op->lock->pending; behind; behind = behind->next)
-        if (lki_operation_due_us(behind) < behind->asleep_until_us)
-            lki_operation_recheck(behind);
+    for (const lki_operation *pending = op->lock->pending; pending; pending = pending->next)
+        if (lki_operation_due_us(pending) < pending->asleep_until_us)
+            lki_operation_recheck(pending);
 }
 
-/* The time is up. Whether that is the server's fault depends on whether it can be reached. */
-static void report_leaving(lki_operation *op, lk_status status) {
+/* LK_TIMEOUT means that the lock was busy. Without a connection, that is not known. */
+static void report_cancel(lki_operation *op, lk_status status) {
     const lki_wire *wire = wire_of(op);
     if (status == LK_TIMEOUT && !lki_link_is_up(&wire->link))
-        lki_operation_report(op, LK_UNAVAILABLE, "the wait is over, and the server is away (%s)",
+        lki_operation_report(op, LK_UNAVAILABLE,
+                             "the wait timed out, and the server is not connected (%s)",
                              wire->why.text);
     else
         lki_operation_report(op, status, NULL);
 }
 
-void lki_operation_leave(lki_operation *op, lk_status status) {
+void lki_operation_cancel(lki_operation *op, lk_status status) {
     assert(op->kind == LKI_DO_ACQUIRE);
     if (op->state == LKI_CANCELING || op->state == LKI_OVER)
         return;
     bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
                              (op->state == LKI_UNSENT && !op->in_doubt);
     if (unknown_to_server || !lki_link_is_up(&wire_of(op)->link))
-        report_leaving(op, status);
+        report_cancel(op, status);
     if (unknown_to_server) {
         lki_operation_over(op);
         return;
@@ -304,7 +308,7 @@ void lki_operation_leave(lki_operation *op, lk_status status) {
     op->silent_since_us = lki_now_us();
     lki_operation_set(op, LKI_CANCELING);
     if (was_waiting)
-        lki_operation_blocks(op);
+        lki_operation_note_blocking(op);
 }
 
 static void report_silence(lki_operation *op, lk_status status) {
@@ -319,22 +323,22 @@ static void report_silence(lki_operation *op, lk_status status) {
         lki_operation_report(op, status, "the server did not answer within %lld ms",
                              (long long)op->lock->session->settings.command_timeout_ms);
     else
-        lki_operation_report(op, status, "the server has been away for too long (%s)",
+        lki_operation_report(op, status, "the server was not connected for too long (%s)",
                              wire->why.text);
 }
 
 /*
- * The caller is told that the outcome is unknown, and holds nothing by this call. An acquire is
- * taken back, a release or downgrade goes on until the server has done it.
+ * The report says that the outcome is unknown; the caller gets no hold from this call. An acquire
+ * is cancelled or undone. A release or downgrade goes on until the server has done it.
  */
 void lki_operation_abandon(lki_operation *op, lk_status status) {
-    bool gives_back = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
-    if (gives_back && op->lock->lost)
+    bool is_release = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
+    if (is_release && op->lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
     report_silence(op, status);
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
-        lki_operation_leave(op, status);
+        lki_operation_cancel(op, status);
         break;
     case LKI_DO_RENEW:
         if (op->ask.on_way)
@@ -343,14 +347,14 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
         break;
     case LKI_DO_RELEASE:
     case LKI_DO_CONVERT:
-        lki_operation_given_up(op);
+        lki_release_go_on_alone(op);
         break;
     case LKI_DO_DROP:
         break;
     }
 }
 
-/* ------------------------------------------------------------------------------ its caller */
+/* ------------------------------------------------------------------------------ the caller */
 
 static lki_link *link_to_wait_at(const lki_operation *op) {
     lki_server *server = op->lock->server;

@@ -1,8 +1,8 @@
 /*
- * One call on a handle, from its beginning to its end. An operation is *reported* once: its caller
- * returns, or its callback is called. It is *over* when no answer of the server is missing that could
- * matter. Mostly both happen at once. But a caller whose time is up is told so before the server has
- * answered; then the operation goes on by itself until nothing is in doubt.
+ * One call on a handle, from beginning to end. An operation is *reported* once: its caller returns,
+ * or its callback is queued. It is *over* once: no answer of the server can change anything any
+ * more. Mostly both happen together. But a caller that times out returns before the server has
+ * answered; then the operation goes on alone until nothing is in doubt.
  *
  *             begin()          ask()            queued()
  *   PENDING ─────────▶ UNSENT ───────▶ ASKED ──────────────▶ WAITING
@@ -10,23 +10,24 @@
  *                      │ │  └──────────┘   │ busy()             │ waiter_answered(): the server
  *                      │ │  cut(), retry() ▼                    │ dropped it
  *                      │ └────────── SUBSCRIBING                │
- *                      │  ask_for_waiting()                     │
+ *                      │  move_to_asked()                       │
  *                      └────────────────────────────────────────┘
- *   UNSENT, ASKED, WAITING ──lki_operation_leave()──▶ CANCELING
+ *   UNSENT, ASKED, WAITING ──lki_operation_cancel()──▶ CANCELING
  *   from every state ──lki_operation_over()──▶ OVER
  *
  * What holds in each state:
  *
- *   PENDING      in the list of its handle; the server knows nothing of it
- *   UNSENT       `asked` of its handle (`waiting` until it takes its turn). The server knows nothing
- *                of it, unless it is in_doubt: an earlier request was cut off from its answer
- *   ASKED        `asked` of its handle; the request is on the way
- *   WAITING      `waiting` of its handle; the server has it in its queue
- *   SUBSCRIBING  `waiting` of its handle; the lock was busy, and grants cannot be heard yet, so the
- *                server does not have it in its queue
+ *   PENDING      in `pending` of its handle; the server does not know it
+ *   UNSENT       `asked` of its handle (or still `waiting`, until it can move to `asked`). The
+ *                server does not know it, unless it is in_doubt: the answer to an earlier request
+ *                was lost
+ *   ASKED        `asked` of its handle; its request has no answer yet
+ *   WAITING      `waiting` of its handle; it is in the queue of the server
+ *   SUBSCRIBING  `waiting` of its handle; the lock was busy. It is not in the queue of the server:
+ *                it asks again when the client is subscribed to messages
  *   CANCELING    an acquire, `asked` or `waiting` of its handle. It ends with cancel_status unless
- *                it is granted first. The server may have it in its queue; a cancel is on the way,
- *                or is sent as soon as it can be
+ *                it is granted first. It may be in the queue of the server; a cancel was sent, or
+ *                will be as soon as possible
  *   OVER         in no place of its handle; it has been reported
  */
 #ifndef LKI_OPERATION_H
@@ -38,10 +39,10 @@
 
 typedef enum {
     LKI_DO_ACQUIRE,
-    LKI_DO_RELEASE, /* reported from the start: it undoes a grant that its caller did not get */
-    LKI_DO_CONVERT,
-    LKI_DO_RENEW, /* by hand */
-    LKI_DO_DROP   /* of a lost hold that the server may still have; nobody waits for it */
+    LKI_DO_RELEASE, /* if reported from the start, it undoes a grant that no caller got */
+    LKI_DO_CONVERT, /* a downgrade */
+    LKI_DO_RENEW,   /* lk_renew */
+    LKI_DO_DROP     /* removes a lost hold that the server may still have; has no caller */
 } lki_kind;
 
 typedef enum {
@@ -64,24 +65,25 @@ struct lki_operation {
     lk_mode mode;
     lki_state state;
     bool wait;     /* an acquire that may queue */
-    bool of_last;  /* a release of whichever hold came last; `mode` is set when it begins */
+    bool of_last;  /* lk_unlock: releases the last count; `mode` is set when it begins */
     bool in_doubt; /* the server may have done it: an answer was lost */
     bool reported;
-    lk_status cancel_status; /* CANCELING: how it ends unless it is granted first */
-    uint64_t request, fence; /* as they were sent */
-    int64_t first_sent_us;   /* when the request went out under this number for the first time */
-    int64_t queued_us; /* it was not granted before this instant; see lki_waiter_schedule_refresh */
-    bool asked_again;  /* under this number: an earlier try may have been granted, and over */
-    int64_t lease_ms;  /* of a renewal by hand */
-    int64_t deadline_us;       /* the caller's time */
-    int64_t bound_us;          /* a blocking call returns by then, whatever the server does */
-    int64_t grace_until_us;    /* the grace of an operation that looked too late; 0: none yet */
-    int64_t silent_since_us;   /* when the server last said something about it, or it began */
-    int64_t blocking_since_us; /* since when others of the handle wait for the answer to this one */
-    int64_t asleep_until_us;   /* its caller, if nobody wakes it */
+    lk_status cancel_status;   /* CANCELING: how it ends unless it is granted first */
+    uint64_t request;          /* its request number; 0: takes a new one when it is sent */
+    uint64_t fence;            /* sent with the request */
+    int64_t first_sent_us;     /* when it was first sent under this number */
+    int64_t queued_us;         /* not granted before; see lki_waiter_schedule_refresh; 0: unknown */
+    bool asked_again;          /* sent more than once under this number */
+    int64_t lease_ms;          /* of lk_renew */
+    int64_t deadline_us;       /* when the caller's wait_ms end; LKI_NEVER: no limit */
+    int64_t bound_us;          /* a blocking call returns by then, even without an answer */
+    int64_t grace_until_us;    /* see LKI_GRACE_US; 0: no grace yet */
+    int64_t silent_since_us;   /* when the server last answered about it, or it began */
+    int64_t blocking_since_us; /* from when on pending operations wait for its answer */
+    int64_t asleep_until_us;   /* when its caller wakes up by itself */
     int64_t retry_us;          /* not to be sent before */
-    lki_error result;   /* until it is reported: what the server said when it could not, or "" */
-    lki_caller *caller; /* the thread that waits, or NULL */
+    lki_error result;          /* before it is reported: the last error reply, or "" */
+    lki_caller *caller;        /* the thread that waits; NULL: none */
     lk_done_fn *done;
     void *done_arg;
     lki_callback callback;
@@ -95,66 +97,72 @@ void lki_operation_release(lki_operation *);
 /* Puts it into the list of its handle. It begins in the next drain, if it can. */
 void lki_operation_begin(lki_operation *);
 
-/* Blocks the calling thread until it is reported; lets go of the monitor. */
+/* Begins it, and blocks the calling thread until it is reported. */
 LKI_UNLOCKS lk_status lki_operation_await(lki_operation *);
 
-/* The next instant at which its time is up, one way or another; and what happens then. */
+/* Its next timeout (LKI_NEVER: it is reported), and what happens at that time. */
 int64_t lki_operation_due_us(const lki_operation *);
 void lki_operation_time_up(lki_operation *, int64_t now_us);
 
-/* Ends it with this status as soon as it is certain that it was not granted. */
-void lki_operation_leave(lki_operation *, lk_status);
+/* For an acquire: ends it with this status as soon as it is certain that it was not granted. */
+void lki_operation_cancel(lki_operation *, lk_status);
 
-/* ---- for the parts of lock/ ---- */
+/* ---- for the files of lock/ ---- */
 
-/* Tells the caller. A format of NULL: the status' own words. */
+/* Reports to the caller or the callback. format NULL: the text of the status. */
 void lki_operation_report(lki_operation *, lk_status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void lki_operation_over(lki_operation *); /* it leaves its handle */
+void lki_operation_over(lki_operation *); /* ends it; it must be reported */
 void lki_operation_set(lki_operation *, lki_state);
-void lki_operation_recheck(const lki_operation *); /* its caller looks anew; NULL is fine */
+void lki_operation_recheck(const lki_operation *); /* makes its caller recheck; NULL is fine */
 
 /* UNSENT: sends the request, if that is possible now. */
 void lki_operation_send(lki_operation *);
 
-/* CANCELING: sends the cancel, if that is possible now and none is on the way. */
+/* CANCELING: sends the cancel, if that is possible now and none is without an answer. */
 void lki_acquire_send_cancel(lki_operation *);
 
-/* Whether the server may have it in its queue. */
+/* Whether it may be in the queue of the server. */
 bool lki_operation_is_queued(const lki_operation *);
 
-/* An answer to the request of each kind; lock/acquire.c, lock/release.c, lock/renewal.c. */
+/* Handle the answer to an operation of each kind. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);
 void lki_drop_answered(lki_operation *, const lki_answer *);
 void lki_release_answered(lki_operation *, const lki_answer *);
 void lki_convert_answered(lki_operation *, const lki_answer *);
 void lki_renew_answered(lki_operation *, const redisReply *);
 
-/* What each kind needs before it may be sent; true: go on, false: it was reported, and is over. */
+/* Check an operation before it is sent. False: it failed, was reported, and is over. */
 bool lki_acquire_check(lki_operation *);
 bool lki_release_check(lki_operation *);
 bool lki_convert_check(lki_operation *);
 bool lki_renew_check(lki_operation *);
 
 /*
- * The mode of the hold that was taken last, passing over those that the releases ahead of `op` will
- * give back; NULL: ahead of a new operation. False: none is left.
+ * The mode of the last count that the releases ahead of `op` do not remove. op NULL: ahead of a new
+ * operation. False: no count is left.
  */
 bool lki_release_last(const lk_lock *, const lki_operation *op, lk_mode *out);
 
-/* An acquire was granted at from_us or later; claimed: its lease is set already. */
+/* An acquire was granted at from_us or later. claimed false: the hold is provisional. */
 void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, bool claimed);
 
-/* CANCELING, and the connection was lost: tells the caller. */
+/* CANCELING, and the connection was lost: reports to the caller. */
 void lki_acquire_report_cut(lki_operation *);
 
-/* Gives it back for nobody, before all that somebody waits for. False: out of memory. */
+/* Begins a release of a grant that no caller gets. False: out of memory. */
 bool lki_undo(lk_lock *, lk_mode, uint64_t fence);
 
-/* The caller's time is up while the outcome is unknown: it is told, and the rest is settled. */
+/* Reports to the caller although the outcome is unknown; the operation may go on alone. */
 void lki_operation_abandon(lki_operation *, lk_status);
-void lki_operation_blocks(lki_operation *);    /* others, until the server has answered it */
-void lki_operation_put_ahead(lki_operation *); /* of what is pending and not yet reported */
-void lki_operation_given_up(lki_operation *);  /* a release or downgrade: done for its caller */
+
+/* Pending operations must now wait for the answer to this one: adjusts their timeouts. */
+void lki_operation_note_blocking(lki_operation *);
+
+/* Moves a pending operation, which is reported, ahead of those that are not. */
+void lki_operation_put_ahead(lki_operation *);
+
+/* A release or downgrade was reported: changes the counts now, and sends the request later. */
+void lki_release_go_on_alone(lki_operation *);
 
 #endif

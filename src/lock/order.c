@@ -44,7 +44,7 @@ void lki_order_push(lki_order *order, lk_mode mode) {
     set_mode(order, order->count++, mode);
 }
 
-/* One more than its place in the stack; 0: there is none of this mode. */
+/* The index of the last count of this mode, plus 1; 0: there is none. */
 static unsigned find_last(const lki_order *order, lk_mode mode) {
     unsigned above = order->count;
     while (above > 0 && mode_of(order, above - 1) != mode)
@@ -69,12 +69,12 @@ void lki_order_downgrade(lki_order *order) {
 bool lki_order_last(const lki_order *order, size_t reads, size_t writes, lk_mode *out) {
     for (unsigned above = order->count; above > 0; above--) {
         lk_mode mode = mode_of(order, above - 1);
-        size_t *passed_over = mode == LK_WRITE ? &writes : &reads;
-        if (*passed_over == 0) {
+        size_t *to_skip = mode == LK_WRITE ? &writes : &reads;
+        if (*to_skip == 0) {
             *out = mode;
             return true;
         }
-        --*passed_over;
+        --*to_skip;
     }
     return false;
 }

@@ -1,10 +1,13 @@
-/* Giving back, and turning a write into a read. See operation.h. */
+/* What the answers to a release and to a downgrade mean. See operation.h. */
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
 
-/* A lost hold is given back without asking anybody: the server has none, or soon will not. */
-static bool is_held(lki_operation *op, bool counts, lk_mode mode) {
+/*
+ * Whether there is a count of this mode to release or downgrade; if not, reports and ends the
+ * operation. A lost hold needs no request: a release only removes the count.
+ */
+static bool check_held(lki_operation *op, bool is_release, lk_mode mode) {
     lk_lock *lock = op->lock;
     unsigned held = mode == LK_WRITE ? lock->writes : lock->reads;
     if (held && !lock->lost)
@@ -14,7 +17,7 @@ static bool is_held(lki_operation *op, bool counts, lk_mode mode) {
                              mode == LK_WRITE ? "write" : "read");
     } else {
         lki_operation_report(op, LK_LOST, NULL);
-        if (counts)
+        if (is_release)
             lki_hold_released(lock, mode);
     }
     lki_operation_over(op);
@@ -36,26 +39,27 @@ bool lki_release_last(const lk_lock *lock, const lki_operation *op, lk_mode *out
     return lki_order_last(&lock->order, reads, writes, out);
 }
 
-/* Operations ahead of it change which hold is the last: so that is decided when it begins. */
-static bool choose_last(lki_operation *op) {
+/* lk_unlock: operations ahead of it change which count is the last, so choose when it begins. */
+static bool choose_mode(lki_operation *op) {
     if (!op->of_last || op->state != LKI_PENDING || lki_release_last(op->lock, op, &op->mode))
         return true;
-    lki_operation_report(op, LK_NOT_HELD, "this handle has no hold that is not being given back");
+    lki_operation_report(op, LK_NOT_HELD,
+                         "this handle has no hold that is not already being released");
     lki_operation_over(op);
     return false;
 }
 
 bool lki_release_check(lki_operation *op) {
-    if (!choose_last(op))
+    if (!choose_mode(op))
         return false;
-    if (!is_held(op, true, op->mode))
+    if (!check_held(op, true, op->mode))
         return false;
     op->fence = op->lock->fence;
     return true;
 }
 
 bool lki_convert_check(lki_operation *op) {
-    if (!is_held(op, false, LK_WRITE))
+    if (!check_held(op, false, LK_WRITE))
         return false;
     op->fence = op->lock->fence;
     return true;
@@ -67,12 +71,11 @@ static void finish(lki_operation *op, lk_status status) {
 }
 
 /*
- * A fence below those of the present hold is an earlier hold's, which is gone, as it was to be.
- *
- * SPEC 9.6: a server that has done it, and has nothing of the handle left, says not-held to the
- * second asking. That is done, if the hold cannot have run out before.
+ * SPEC 9.6: if the server has done the release, and the handle has no hold left, it answers
+ * not-held to the repeated request. So the release succeeded, unless the hold may have expired
+ * before.
  */
-static bool was_done_before(const lki_operation *op) {
+static bool was_done_already(const lki_operation *op) {
     const lk_lock *lock = op->lock;
     return op->in_doubt && lock->reads + lock->writes == 1 && lki_now_us() < lock->deadline_us;
 }
@@ -81,23 +84,25 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
     if (op->reported) {
-        /* Of many counts that a handle gives back at its end, none is there if one is not. */
+        /*
+         * One not-held answer means that the whole hold is gone: the other counts need no release.
+         */
         bool is_unused = lock->freed || lock->session->closing;
         if (is_unused && answer->word == LKI_ANSWER_NOT_HELD && op->fence >= lock->first_fence &&
             op->fence <= lock->fence)
-            lki_hold_lose(lock, "the server says that it is not held any more");
+            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
         finish(op, LK_OK);
         return;
     }
     switch (answer->word) {
     case LKI_ANSWER_RELEASED:
         break;
-    case LKI_ANSWER_NOT_HELD:
-        if (!was_done_before(op) && op->fence >= lock->first_fence)
-            lki_hold_lose(lock, "the server says that it is not held any more");
+    case LKI_ANSWER_NOT_HELD: /* a fence below first_fence means an earlier hold, which is gone */
+        if (!was_done_already(op) && op->fence >= lock->first_fence)
+            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
         break;
     default:
-        lki_operation_report(op, LK_INTERNAL, "the server's answer to release makes no sense");
+        lki_operation_report(op, LK_INTERNAL, "the server sent an invalid answer to release");
         lki_operation_over(op);
         return;
     }
@@ -112,34 +117,34 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     lk_status status = LK_OK;
     if (op->reported) {
         if (answer->word == LKI_ANSWER_NOT_HELD)
-            lki_hold_lose(lock, "the server says that it is not held any more");
+            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
         lki_operation_over(op);
         return;
     }
     if (answer->word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(lock, "the server says that it is not held any more");
+        lki_hold_lose(lock, LKI_GONE_ON_SERVER);
     else if (answer->word != LKI_ANSWER_GRANTED)
         status = LK_INTERNAL;
-    if (lock->lost || !lock->writes) /* it may even have been unlocked meanwhile */
+    if (lock->lost || !lock->writes) /* also if another thread has unlocked it meanwhile */
         status = LK_LOST;
     if (status == LK_OK)
         lki_hold_downgraded(lock);
     finish(op, status);
 }
 
-/* Of the counts of this kind, those that no release before this one is about to give back. */
+/* The counts of this mode, without one that an unanswered release will remove. */
 static unsigned counts_left(const lki_operation *op, lk_mode mode) {
     const lk_lock *lock = op->lock;
     const lki_operation *asked = lock->asked;
     unsigned counts = mode == LK_WRITE ? lock->writes : lock->reads;
-    bool is_spoken_for = asked && asked != op && asked->kind == LKI_DO_RELEASE &&
-                         !asked->reported && asked->mode == mode;
-    return counts - (is_spoken_for && counts ? 1 : 0);
+    bool is_releasing = asked && asked != op && asked->kind == LKI_DO_RELEASE && !asked->reported &&
+                        asked->mode == mode;
+    return counts - (is_releasing && counts ? 1 : 0);
 }
 
-void lki_operation_given_up(lki_operation *op) {
+void lki_release_go_on_alone(lki_operation *op) {
     lk_lock *lock = op->lock;
-    if (!choose_last(op))
+    if (!choose_mode(op))
         return;
     lk_mode mode = op->kind == LKI_DO_CONVERT ? LK_WRITE : op->mode;
     if (!counts_left(op, mode) || lock->lost) {

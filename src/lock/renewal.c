@@ -1,4 +1,4 @@
-/* See renewal.h; and renewal by hand, of one hold. */
+/* See renewal.h. Also lk_renew, which renews one hold. */
 #include "lock/renewal.h"
 
 #include "base/clock.h"
@@ -6,13 +6,15 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 
-enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3, RETRY_MS = 250, RETRIES_IN_A_LEASE = 10 };
+/* A silent waiter is dropped after its lease, or 10 s: it refreshes three times in that time. */
+enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3 };
+enum { RETRY_MS = 250, RETRIES_PER_LEASE = 10 };
 
-/* An entry means a hold (by its serial) or a waiter (by its request), as they were when sent. */
+/* The hold or waiter of a handle at the time of sending. */
 typedef struct {
     lk_lock *lock;
     bool waiter;
-    uint64_t which;
+    uint64_t which; /* the hold_serial of the hold, or the request number of the waiter */
 } entry;
 
 typedef struct {
@@ -28,20 +30,16 @@ static int64_t shorter(int64_t a, int64_t b) {
 }
 
 /*
- * A renewal that somebody wanted after this one was sent is still wanted: the answer may be older
- * than its reason.
+ * SPEC 5.5: the waiters at positions 1 and 2 also ask at the next deadline of the lock. If a
+ * refresh was requested after this answer's request was sent, it stays: the answer may be too old
+ * for it.
  */
-static int64_t unless_wanted_since(int64_t wanted_us, int64_t sent_us, int64_t next_us) {
-    return wanted_us > sent_us ? shorter(wanted_us, next_us) : next_us;
-}
-
-/* SPEC 5.5: the first two watch the next deadline of all; everybody refreshes its own. */
 void lki_waiter_schedule_refresh(lk_lock *lock, uint64_t position, int64_t ms, int64_t sent_us) {
     int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
     if (position >= 1 && position <= 2)
         refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
-    lock->waiter_us =
-        unless_wanted_since(lock->waiter_us, sent_us, lki_after_ms(lki_now_us(), refresh_ms));
+    int64_t next_us = lki_after_ms(lki_now_us(), refresh_ms);
+    lock->waiter_us = lock->waiter_us > sent_us ? shorter(lock->waiter_us, next_us) : next_us;
     lock->waiting->queued_us = sent_us;
 }
 
@@ -56,9 +54,9 @@ static lki_operation *same_waiter(const entry *e) {
     return op && lki_operation_is_queued(op) && op->request == e->which ? op : NULL;
 }
 
-/* After ms, or sooner where a lease is short. */
-static void try_again(const entry *e, int64_t ms) {
-    ms = shorter(ms, e->lock->lease_ms / RETRIES_IN_A_LEASE);
+/* After ms, or sooner if the lease is short. */
+static void retry_after(const entry *e, int64_t ms) {
+    ms = shorter(ms, e->lock->lease_ms / RETRIES_PER_LEASE);
     int64_t due_us = lki_after_ms(lki_now_us(), ms);
     if (e->waiter)
         e->lock->waiter_us = due_us;
@@ -72,9 +70,9 @@ static void hold_answered(const entry *e, const lki_answer *answer, int64_t sent
     if (answer->word == LKI_ANSWER_LEASE)
         lki_hold_renewed(e->lock, sent_us, answer->ms);
     else if (answer->word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(e->lock, "the server says that it is not held any more");
+        lki_hold_lose(e->lock, LKI_GONE_ON_SERVER);
     else
-        try_again(e, RETRY_MS);
+        retry_after(e, RETRY_MS);
 }
 
 static void waiter_answered(const entry *e, const lki_answer *answer, int64_t sent_us) {
@@ -88,18 +86,18 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
     case LKI_ANSWER_GRANTED:
         lki_acquire_granted(op, answer, sent_us, true);
         break;
-    case LKI_ANSWER_NOT_HELD: /* SPEC 9.7: it was dropped; it asks again, and is the last */
-        if (op->state == LKI_CANCELING) { /* what its cancel is about to learn */
+    case LKI_ANSWER_NOT_HELD: /* SPEC 9.7: the server dropped it; it asks again, at the end */
+        if (op->state == LKI_CANCELING) { /* its cancel would get the same answer */
             lki_operation_report(op, op->cancel_status, NULL);
             lki_operation_over(op);
         } else {
             op->silent_since_us = lki_now_us();
-            op->request = 0; /* so that a late message of a grant that ran out means nothing */
+            op->request = 0; /* so that a late message about an expired grant does not match */
             lki_operation_set(op, LKI_UNSENT);
         }
         break;
     default:
-        try_again(e, RETRY_MS);
+        retry_after(e, RETRY_MS);
         break;
     }
 }
@@ -107,7 +105,7 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
 static void log_refusal(const batch *b, const char *text, const char *advice,
                         const char *what_next) {
     lki_session *session = b->server->session;
-    lki_log(session, LK_LOG_WARNING, "%s: renewal of %zu refused: %s; %s%s",
+    lki_log(session, LK_LOG_WARNING, "%s: the server refused a renewal of %zu: %s; %s%s",
             session->topology->shown, b->count, text, advice, what_next);
 }
 
@@ -124,7 +122,7 @@ static void send_alone(lki_server *server, const entry *e) {
     bool is_wanted =
         e->waiter ? same_waiter(e) != NULL : is_same_hold(e) && !lki_hold_is_ending(e->lock);
     if (is_wanted && !send_batch(server, e, 1, lki_now_us()))
-        try_again(e, RETRY_MS);
+        retry_after(e, RETRY_MS);
 }
 
 static void entry_answered(const batch *b, size_t i, const redisReply *reply, uint64_t server_us) {
@@ -140,8 +138,8 @@ static void entry_answered(const batch *b, size_t i, const redisReply *reply, ui
 }
 
 /*
- * One entry may be why the server refuses the whole command: its key is in another slot, or out of
- * the user's reach. A server that is not available refuses every entry.
+ * Whether one entry may be the reason why the server refuses the whole command: its key may be in
+ * another slot, or the user may lack the right to it. LK_UNAVAILABLE concerns every entry.
  */
 static bool is_about_an_entry(const lki_refusal *refusal) {
     return refusal->kind == LKI_REFUSED_FINAL && refusal->status != LK_UNAVAILABLE;
@@ -150,18 +148,18 @@ static bool is_about_an_entry(const lki_refusal *refusal) {
 static void entry_refused(const batch *b, const entry *e, const lki_refusal *refusal) {
     bool is_alone = b->count == 1;
     if (refusal->kind == LKI_REFUSED_RESEND && !is_alone)
-        try_again(e, 0);
+        retry_after(e, 0);
     else if (refusal->kind == LKI_REFUSED_RESEND)
-        send_alone(b->server, e); /* it may be alone because others were refused beside it */
+        send_alone(b->server, e); /* in a batch again, it could be refused for another entry */
     else if (!is_about_an_entry(refusal))
-        try_again(e, RETRY_MS);
+        retry_after(e, RETRY_MS);
     else if (!is_alone)
         send_alone(b->server, e);
     else
-        try_again(e, e->lock->lease_ms);
+        retry_after(e, e->lock->lease_ms);
 }
 
-/* The connection is gone; all renew when there is a new one. */
+/* The connection was lost. All handles renew when there is a new one. */
 static void entry_lost(const entry *e) {
     e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
 }
@@ -170,7 +168,7 @@ static lki_refusal read_refusal(const batch *b, const char *text) {
     lki_refusal refusal = lki_form_refused(&b->server->form, b->sent, text);
     if (refusal.kind != LKI_REFUSED_RESEND)
         log_refusal(b, text, refusal.advice,
-                    b->count > 1 && is_about_an_entry(&refusal) ? "; each is sent by itself" : "");
+                    b->count > 1 && is_about_an_entry(&refusal) ? "; each is sent alone now" : "");
     return refusal;
 }
 
@@ -213,7 +211,7 @@ static int64_t waiter_due_us(const lk_lock *lock) {
 
 int64_t lki_renewal_due_us(const lk_lock *lock) {
     if (!lki_link_is_up(&lock->server->commands.link))
-        return LKI_NEVER; /* all renew when it is connected again */
+        return LKI_NEVER; /* all handles renew when it is connected again */
     return shorter(hold_due_us(lock), waiter_due_us(lock));
 }
 
@@ -226,7 +224,7 @@ static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
     return count;
 }
 
-static lki_renew_entry words_of(const entry *e) {
+static lki_renew_entry to_renew_entry(const entry *e) {
     return (lki_renew_entry){.key = lki_lock_key(e->lock),
                              .handle = e->lock->handle,
                              .fence = e->waiter ? 0 : e->lock->fence,
@@ -236,7 +234,7 @@ static lki_renew_entry words_of(const entry *e) {
 
 static bool send_batch(lki_server *server, const entry *entries, size_t count, int64_t now_us) {
     lki_link *link = &server->commands.link;
-    lki_renew_entry words[LKI_RENEW_MOST];
+    lki_renew_entry encoded[LKI_RENEW_MOST];
     if (!lki_link_is_up(link))
         return false;
     batch *b = lki_new(sizeof *b + count * sizeof *entries);
@@ -247,9 +245,9 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
     b->request.complete = batch_answered;
     for (size_t i = 0; i < count; i++) {
         b->entries[i] = entries[i];
-        words[i] = words_of(&entries[i]);
+        encoded[i] = to_renew_entry(&entries[i]);
     }
-    b->sent = lki_form_renew(&server->form, lki_link_begin(link), words, count);
+    b->sent = lki_form_renew(&server->form, lki_link_begin(link), encoded, count);
     if (lki_link_commit(link, &b->request, now_us) != LK_OK) {
         lki_free(b);
         return false;
@@ -262,18 +260,17 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
     return true;
 }
 
-static void send_or_put_off(lki_server *server, const entry *entries, size_t count,
-                            int64_t now_us) {
+static void send_or_retry(lki_server *server, const entry *entries, size_t count, int64_t now_us) {
     bool sent = send_batch(server, entries, count, now_us);
     for (size_t i = 0; i < count; i++) {
         if (!sent)
-            try_again(&entries[i], RETRY_MS);
+            retry_after(&entries[i], RETRY_MS);
         lki_lock_changed(entries[i].lock);
     }
 }
 
 void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
-    entry entries[LKI_RENEW_MOST + 1]; /* a handle has up to two */
+    entry entries[LKI_RENEW_MOST + 1]; /* a handle may add two, when there is room for one */
     size_t count = 0;
     while (first) {
         lk_lock *lock = first;
@@ -281,16 +278,16 @@ void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
         lock->next_due = NULL;
         count += add_entries(lock, now_us, entries + count);
         if (count >= LKI_RENEW_MOST) {
-            send_or_put_off(server, entries, LKI_RENEW_MOST, now_us);
+            send_or_retry(server, entries, LKI_RENEW_MOST, now_us);
             entries[0] = entries[LKI_RENEW_MOST];
             count -= LKI_RENEW_MOST;
         }
     }
     if (count)
-        send_or_put_off(server, entries, count, now_us);
+        send_or_retry(server, entries, count, now_us);
 }
 
-/* ------------------------------------------------------------------------------ by hand */
+/* ------------------------------------------------------------------------------ lk_renew */
 
 bool lki_renew_check(lki_operation *op) {
     if (lki_lock_holds(op->lock)) {
@@ -310,12 +307,12 @@ void lki_renew_answered(lki_operation *op, const redisReply *reply) {
     if (answer.word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
         lki_hold_renewed(lock, op->ask.sent_us, answer.ms);
     else if (answer.word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(lock, "the server says that it is not held any more");
+        lki_hold_lose(lock, LKI_GONE_ON_SERVER);
     else if (answer.word == LKI_ANSWER_ERROR)
         lki_operation_report(op, lki_refusal_read(answer.text).status, "%s", answer.text);
     else if (answer.word != LKI_ANSWER_LEASE)
         status = LK_INTERNAL;
-    if (!lki_lock_holds(lock)) /* it may even have been unlocked meanwhile */
+    if (!lki_lock_holds(lock)) /* also if another thread has unlocked it meanwhile */
         status = LK_LOST;
     lki_operation_report(op, status, NULL);
     lki_operation_over(op);

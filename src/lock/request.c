@@ -1,4 +1,4 @@
-/* The request of an operation: sending it, and what comes of it. See operation.h. */
+/* The request of an operation: sending it, and lost and refused answers. See operation.h. */
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
@@ -10,7 +10,10 @@ enum { DROP_LEASE_MS = 100 };
 
 /* ------------------------------------------------------------------------------ sending */
 
-/* What is dropped is replaced (SPEC 9.5), by a read that is given back if it should be granted. */
+/*
+ * A drop is an acquire of a read: the server replaces the handle's hold by it (SPEC 9.5). If that
+ * read is granted, it is released.
+ */
 static lki_sent encode_acquire(const lki_operation *op, lki_bytes *out) {
     const lk_lock *lock = op->lock;
     lki_acquire_arguments arguments = {.handle = lock->handle,
@@ -58,7 +61,7 @@ static void ask(lki_operation *op, int64_t now_us) {
         op->queued_us = 0;
         op->asked_again = false;
         if (op->kind == LKI_DO_ACQUIRE)
-            op->fence = lock->fence; /* asked again, it means the same hold, or none */
+            op->fence = lock->fence; /* if sent again, it must mean the same hold, or none */
     }
     op->ask_sent = encode(op, lki_link_begin(link));
     op->ask.complete = answered;
@@ -87,20 +90,23 @@ void lki_operation_send(lki_operation *op) {
 
 /* ------------------------------------------------------------------------------ answers */
 
-/* The connection was cut before the answer: the server may have done it or not. */
+/* The connection was lost before the answer: the server may have run the operation or not. */
 static void cut(lki_operation *op) {
     if (op->state == LKI_ASKED)
         lki_operation_set(op, LKI_UNSENT);
     if (op->kind == LKI_DO_RENEW) {
         op->lock->renewal_in_doubt = lki_lock_holds(op->lock);
-        return; /* asking twice does no harm */
+        return; /* a renewal can be repeated without harm */
     }
     op->in_doubt = op->asked_again = true;
     if (op->state == LKI_CANCELING)
         lki_acquire_report_cut(op);
 }
 
-/* Takes a new request number, unless the server may know this one: a cancel may have used a higher one. */
+/*
+ * Takes a new request number, unless the server may know the present one: a cancel may have used a
+ * greater one meanwhile.
+ */
 static void retry(lki_operation *op, int64_t ms) {
     if (!op->in_doubt)
         op->request = 0;
@@ -108,7 +114,7 @@ static void retry(lki_operation *op, int64_t ms) {
     lki_operation_set(op, LKI_UNSENT);
 }
 
-/* Nothing was done this time. If an earlier try is in doubt, the cancel settles it. */
+/* This request was not done. If an earlier one is in doubt, the cancel settles it. */
 static void refused_while_canceling(lki_operation *op) {
     if (op->in_doubt)
         return;
@@ -117,15 +123,15 @@ static void refused_while_canceling(lki_operation *op) {
 }
 
 /*
- * The server will not do it. What a caller did not get is over; what a caller gave back is given
- * up, and tried until the lease must have run out; what is in doubt stays so until it is settled.
+ * The server will not do it. The caller is told. An acquire is then over, unless it is in doubt. A
+ * release, a downgrade and a drop are repeated until the lease must have expired.
  */
 static void refused_for_good(lki_operation *op, const lki_refusal *refusal, const char *text) {
-    bool gives_back = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
+    bool is_release = op->kind == LKI_DO_RELEASE || op->kind == LKI_DO_CONVERT;
     bool was_reported = op->reported;
     lki_operation_report(op, refusal->status, "%s; %s", text, refusal->advice);
-    if (gives_back && !was_reported)
-        lki_operation_given_up(op);
+    if (is_release && !was_reported)
+        lki_release_go_on_alone(op);
     if (op->state == LKI_OVER)
         return;
     int64_t end_us = lki_after_ms(op->silent_since_us, op->lock->lease_most_ms);
@@ -136,7 +142,7 @@ static void refused_for_good(lki_operation *op, const lki_refusal *refusal, cons
         lki_operation_over(op);
 }
 
-/* An error reply: nothing was done this time. If an earlier try is in doubt, it stays so. */
+/* An error reply: this request was not done. If an earlier one is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
     lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->ask_sent, text);
     if (op->state == LKI_CANCELING) {
@@ -163,7 +169,7 @@ static void refused(lki_operation *op, const char *text) {
     }
 }
 
-static void dispatch(lki_operation *op, const lki_answer *answer, const redisReply *reply) {
+static void interpret(lki_operation *op, const lki_answer *answer, const redisReply *reply) {
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
         lki_acquire_answered(op, answer);
@@ -186,7 +192,7 @@ static void dispatch(lki_operation *op, const lki_answer *answer, const redisRep
 static void answered(lki_request *request, const redisReply *reply) {
     lki_operation *op = (lki_operation *)(void *)((char *)request - offsetof(lki_operation, ask));
     if (op->state != LKI_ASKED && op->state != LKI_CANCELING) {
-        /* It was settled another way: by a message, or its caller's time was up. */
+        /* A message, or the timeout of its caller, has ended the operation meanwhile. */
     } else if (!reply) {
         cut(op);
     } else {
@@ -194,11 +200,11 @@ static void answered(lki_request *request, const redisReply *reply) {
         if (answer.word == LKI_ANSWER_ERROR) {
             refused(op, answer.text);
         } else if (answer.word == LKI_ANSWER_NONSENSE) {
-            lki_operation_report(op, LK_INTERNAL, "the server's answer makes no sense");
+            lki_operation_report(op, LK_INTERNAL, "the server sent an invalid reply");
             lki_operation_over(op);
         } else {
             lki_locks_raise_floor(op->lock->locks, answer.server_us);
-            dispatch(op, &answer, reply);
+            interpret(op, &answer, reply);
             op->lock->locks->settled += op->state == LKI_OVER;
         }
     }

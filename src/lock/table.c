@@ -1,10 +1,10 @@
-/* See table.h. Numbers are handed out in sequence, so their low bits are spread already. */
+/* See table.h. Numbers are consecutive, so their low bits are a good hash. */
 #include "lock/table.h"
 
 #include "base/memory.h"
 #include "lock/lock.h"
 
-enum { ROOM_LEAST = 16 };
+enum { FIRST_ROOM = 16 };
 
 static lk_lock **bucket_of(const lki_table *table, uint64_t number) {
     return &table->buckets[number & (table->room - 1)];
@@ -17,7 +17,7 @@ static void put(const lki_table *table, lk_lock *lock) {
 }
 
 static bool grow(lki_table *table) {
-    lki_table larger = {.room = table->room ? table->room * 2 : ROOM_LEAST, .count = table->count};
+    lki_table larger = {.room = table->room ? table->room * 2 : FIRST_ROOM, .count = table->count};
     larger.buckets = lki_new(larger.room * sizeof *larger.buckets);
     if (!larger.buckets)
         return false;

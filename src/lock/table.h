@@ -1,4 +1,4 @@
-/* All handles of a client, by their number. */
+/* A hash table: the handles of a client, by their number. */
 #ifndef LKI_TABLE_H
 #define LKI_TABLE_H
 
@@ -14,7 +14,7 @@ void lki_table_remove(lki_table *, lk_lock *);
 lk_lock *lki_table_find(const lki_table *, uint64_t number);
 void lki_table_free(lki_table *);
 
-/* Walks all: NULL for the first. The table must not be changed meanwhile. */
+/* The handle after this one, or NULL. For the first, pass NULL. Do not add handles meanwhile. */
 lk_lock *lki_table_next(const lki_table *, const lk_lock *);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ------------------------------------------------------------------------------ the parser */
 
-/* An array is made as long as it is announced, and walked when it is freed, before any of it comes. */
+/* hiredis allocates an array in its announced length before any element has arrived. */
 enum { ELEMENTS_MOST = 1024 * 1024, UNREAD_MOST = 64 * 1024 * 1024 };
 
 #if HIREDIS_MAJOR >= 1
@@ -19,7 +19,7 @@ redisReader *lki_reader_new(void) {
 
 #else
 
-static redisReplyObjectFunctions functions; /* hiredis' own, but for one */
+static redisReplyObjectFunctions functions; /* those of hiredis, except createArray */
 static void *(*create_array)(const redisReadTask *, int);
 
 static void *create_short_array(const redisReadTask *task, int elements) {
@@ -40,7 +40,7 @@ redisReader *lki_reader_new(void) {
     static pthread_once_t copied = PTHREAD_ONCE_INIT;
     pthread_once(&copied, copy_functions);
     redisReader *reader = redisReaderCreate();
-    if (reader && create_array) /* without memory at that moment it does without the limit */
+    if (reader && create_array) /* NULL: copy_functions() was out of memory; do without a limit */
         reader->fn = &functions;
     return reader;
 }
@@ -51,7 +51,7 @@ bool lki_reader_is_overfull(const redisReader *reader) {
     return reader->len - reader->pos > UNREAD_MOST;
 }
 
-/* ------------------------------------------------------------------------------ its life */
+/* ------------------------------------------------------------------------------ the connection */
 
 enum { READ_SIZE = 16 * 1024 };
 
@@ -75,7 +75,7 @@ void lki_connection_release(lki_connection *connection) {
     lki_transport_close(connection->transport);
     redisReaderFree(connection->reader);
     lki_bytes_free(&connection->out);
-    lki_bytes_free(&connection->rest);
+    lki_bytes_free(&connection->piece);
     lki_free(connection);
 }
 
@@ -85,7 +85,7 @@ bool lki_connection_parse(lki_connection *connection, redisReply *replies[], siz
     while (*count < LKI_REPLIES_MOST) {
         void *reply = NULL;
         if (redisReaderGetReply(connection->reader, &reply) != REDIS_OK) {
-            lki_error_set(error, LK_INTERNAL, "the server's answer cannot be read: %s",
+            lki_error_set(error, LK_INTERNAL, "the server sent a reply that is not RESP: %s",
                           connection->reader->errstr);
             return false;
         }
@@ -96,10 +96,10 @@ bool lki_connection_parse(lki_connection *connection, redisReply *replies[], siz
     return true;
 }
 
-/* The end of the stream comes after what was read before it: that is parsed all the same. */
 lki_read_result lki_connection_read(lki_connection *connection, bool patiently,
                                     redisReply *replies[], size_t *count, lki_error *error) {
-    char buffer[READ_SIZE]; /* a record of TLS fits: none of it stays where poll does not see it */
+    /* A whole TLS record fits: poll(2) does not see bytes that stay inside OpenSSL. */
+    char buffer[READ_SIZE];
     *count = 0;
     ssize_t length = (patiently ? lki_transport_read_patiently : lki_transport_read)(
         connection->transport, buffer, sizeof buffer, error);
@@ -114,7 +114,7 @@ lki_read_result lki_connection_read(lki_connection *connection, bool patiently,
         return LKI_READ_BROKEN;
     }
     if (lki_reader_is_overfull(connection->reader)) {
-        lki_error_set(error, LK_INTERNAL, "the server's answer is too long to be one");
+        lki_error_set(error, LK_INTERNAL, "the server sent a reply that is too long");
         return LKI_READ_BROKEN;
     }
     if (length == LKI_BROKEN)

@@ -3,56 +3,66 @@
 
 #include <string.h>
 
-#define NO_RIGHTS "the user's ACL rights do not suffice; `latchkey doctor` says which it lacks"
+#define NO_RIGHTS "the user lacks ACL rights; `latchkey doctor` lists them"
+#define IS_REPLICA "the server is a replica; give the address of its master"
+#define IS_FULL "the server is out of memory; raise its maxmemory, or remove data"
+#define CANNOT_SAVE "the server refuses writes because it cannot save its data to disk"
+#define FEW_REPLICAS "the server refuses writes while it has too few replicas"
+#define IS_CLUSTER_NODE "the server is a node of a cluster; latchkey does not support clusters"
 
-/* By the code that an error reply begins with. */
+/* Found by the code at the start of an error reply. */
 static const struct {
     const char *code;
     lki_fault fault;
 } faults[] = {
-    {"LOADING", {true, LK_UNAVAILABLE, "it reads its data from disk; try again when it is up"}},
+    {"LOADING",
+     {true, LK_UNAVAILABLE, "the server is loading its data from disk; try again later"}},
     {"BUSY",
-     {true, LK_UNAVAILABLE, "it is held up by somebody's long script; SCRIPT KILL ends that"}},
-    {"TRYAGAIN", {true, LK_UNAVAILABLE, "its cluster is being rearranged; try again"}},
-    {"CLUSTERDOWN", {true, LK_UNAVAILABLE, "its cluster does not work now"}},
-    {"MASTERDOWN", {true, LK_UNAVAILABLE, "it is a replica that has lost its master"}},
-    {"READONLY", {false, LK_UNAVAILABLE, "it is a replica; give the address of the master"}},
-    {"OOM", {false, LK_UNAVAILABLE, "it is full; raise its maxmemory, or remove data"}},
-    {"MISCONF", {false, LK_UNAVAILABLE, "it refuses writes because it cannot save to disk"}},
-    {"NOREPLICAS", {false, LK_UNAVAILABLE, "it refuses writes while it has too few replicas"}},
-    {"NOAUTH", {false, LK_DENIED, "give user and password, or LATCHKEY_PASSWORD"}},
-    {"WRONGPASS", {false, LK_DENIED, "check user and password"}},
+     {true, LK_UNAVAILABLE, "a long script blocks the server; SCRIPT KILL ends the script"}},
+    {"TRYAGAIN", {true, LK_UNAVAILABLE, "the server's cluster is moving keys; try again"}},
+    {"CLUSTERDOWN", {true, LK_UNAVAILABLE, "the server's cluster is down"}},
+    {"MASTERDOWN",
+     {true, LK_UNAVAILABLE, "the server is a replica without a connection to its master"}},
+    {"READONLY", {false, LK_UNAVAILABLE, IS_REPLICA}},
+    {"OOM", {false, LK_UNAVAILABLE, IS_FULL}},
+    {"MISCONF", {false, LK_UNAVAILABLE, CANNOT_SAVE}},
+    {"NOREPLICAS", {false, LK_UNAVAILABLE, FEW_REPLICAS}},
+    {"NOAUTH", {false, LK_DENIED, "give a user and a password, or set LATCHKEY_PASSWORD"}},
+    {"WRONGPASS", {false, LK_DENIED, "check the user and the password"}},
     {"NOPERM", {false, LK_DENIED, NO_RIGHTS}},
     {"DENIED",
      {false, LK_DENIED,
-      "it is in protected mode; set a password there, or connect from its own machine"}},
+      "the server is in protected mode; set a password on it, or connect from its own machine"}},
     {"WRONGTYPE",
-     {false, LK_INVALID, "a key of this name is somebody else's; take another name or prefix"}},
-    {"MOVED", {false, LK_UNSUPPORTED, "it is a node of a cluster, not a server of its own"}},
-    {"CROSSSLOT", {false, LK_UNSUPPORTED, "it is a node of a cluster, not a server of its own"}},
+     {false, LK_INVALID,
+      "a key of this name belongs to another program; choose another name or prefix"}},
+    {"MOVED", {false, LK_UNSUPPORTED, IS_CLUSTER_NODE}},
+    {"CROSSSLOT", {false, LK_UNSUPPORTED, IS_CLUSTER_NODE}},
 };
 
-/* By words within, for errors whose code says nothing (ERR). */
+/* Found by a phrase anywhere in an error reply whose code is generic (ERR). */
 static const struct {
     const char *words;
     lki_fault fault;
 } inner_faults[] = {
     {"without any password configured",
      {false, LK_DENIED,
-      "it has no password; leave it out of the URL and of LATCHKEY_PASSWORD, or set it there"}},
-    {"DB index is out of range", {false, LK_INVALID, "it has fewer databases; give a smaller db"}},
+      "the server has no password; remove it from the URL and from LATCHKEY_PASSWORD, or set one "
+      "on the server"}},
+    {"DB index is out of range",
+     {false, LK_INVALID, "the server has fewer databases; give a smaller db"}},
     {"max number of clients",
      {true, LK_UNAVAILABLE,
-      "it has as many clients as it may; close some, or raise its maxclients"}},
+      "the server has reached its limit of clients; close some, or raise its maxclients"}},
     {"can't run this command", {false, LK_DENIED, NO_RIGHTS}},
     {"can't access at least one of the keys", {false, LK_DENIED, NO_RIGHTS}},
     {"ACL failure in script", {false, LK_DENIED, NO_RIGHTS}},
     {"No permissions", {false, LK_DENIED, NO_RIGHTS}},
-    {"unknown command", {false, LK_UNSUPPORTED, "this server does not have that command"}},
-    {"-READONLY", {false, LK_UNAVAILABLE, "it is a replica; give the address of the master"}},
-    {"-MISCONF", {false, LK_UNAVAILABLE, "it refuses writes because it cannot save to disk"}},
-    {"-NOREPLICAS", {false, LK_UNAVAILABLE, "it refuses writes while it has too few replicas"}},
-    {"-OOM", {false, LK_UNAVAILABLE, "it is full; raise its maxmemory"}},
+    {"unknown command", {false, LK_UNSUPPORTED, "the server does not have this command"}},
+    {"-READONLY", {false, LK_UNAVAILABLE, IS_REPLICA}},
+    {"-MISCONF", {false, LK_UNAVAILABLE, CANNOT_SAVE}},
+    {"-NOREPLICAS", {false, LK_UNAVAILABLE, FEW_REPLICAS}},
+    {"-OOM", {false, LK_UNAVAILABLE, IS_FULL}},
 };
 
 static bool begins_with_code(const char *text, const char *code) {
@@ -67,5 +77,5 @@ lki_fault lki_fault_read(const char *text) {
     for (size_t i = 0; i < sizeof inner_faults / sizeof *inner_faults; i++)
         if (strstr(text, inner_faults[i].words))
             return inner_faults[i].fault;
-    return (lki_fault){false, LK_INTERNAL, "latchkey does not know this answer"};
+    return (lki_fault){false, LK_INTERNAL, "latchkey does not know this error"};
 }

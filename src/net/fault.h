@@ -1,15 +1,15 @@
-/* Error replies of a server: what each means for a request, and for the people who read about it. */
+/* Error replies of a server: the status of each, and advice for the user. */
 #ifndef LKI_FAULT_H
 #define LKI_FAULT_H
 
 #include "base/error.h"
 
 typedef struct {
-    bool is_passing; /* the server cannot do it now: try again soon; otherwise it will not */
+    bool is_passing; /* a retry may succeed soon; false: it will fail again */
     lk_status status;
-    const char *advice; /* what it means and what to do: a clause, to stand behind a semicolon */
+    const char *advice; /* the cause, or what to do: a clause that can follow a semicolon */
 } lki_fault;
 
-lki_fault lki_fault_read(const char *error_reply);
+lki_fault lki_fault_read(const char *error_reply); /* LK_INTERNAL: an error not known here */
 
 #endif

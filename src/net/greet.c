@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Refusals quote so much of the reply that the advice behind it is not cut off. */
+/* Quotes are limited, so that the advice after the quote still fits into the error text. */
 enum { QUOTED_MOST = 240 };
+
+#define CANNOT_SERVE "the server cannot serve locks now"
 
 static lk_status refused_in_words(const lki_talk *talk, const char *what, const char *reply,
                                   size_t quoted, lki_error *error) {
@@ -24,7 +26,10 @@ static lk_status refused(const lki_talk *talk, const char *what, const char *rep
     return refused_in_words(talk, what, reply, QUOTED_MOST, error);
 }
 
-/* A server that does not know a command repeats it, and AUTH has the password in it. */
+/*
+ * Quotes only the code of the reply: a server that does not know AUTH repeats the command, with the
+ * password in it.
+ */
 static lk_status refused_with_secret(const lki_talk *talk, const char *what, const char *reply,
                                      lki_error *error) {
     size_t code = strcspn(reply, " ");
@@ -32,8 +37,9 @@ static lk_status refused_with_secret(const lki_talk *talk, const char *what, con
 }
 
 /*
- * One exchange; the reply is the caller's to free. A server that will have no more clients says so
- * unasked and hangs up: then writing fails, and what it said is read as the answer.
+ * Sends a command and reads the reply, which the caller frees. A server that refuses the connection
+ * (for example, too many clients) may send an error and close before we write. Then the write
+ * fails, and that error is read as the reply.
  */
 static lk_status exchange(lki_talk *talk, const lki_bytes *command, redisReply **out,
                           lki_error *error) {
@@ -46,10 +52,10 @@ static lk_status exchange(lki_talk *talk, const lki_bytes *command, redisReply *
     return status;
 }
 
-/* How a refusal is told. */
+/* Makes the error for an error reply: refused or refused_with_secret. */
 typedef lk_status refuse_fn(const lki_talk *, const char *what, const char *reply, lki_error *);
 
-/* An exchange whose refusal is the end. */
+/* An exchange that fails if the server replies with an error. */
 static lk_status demand(lki_talk *talk, const char *what, const lki_bytes *command,
                         refuse_fn *refuse, lki_error *error) {
     redisReply *reply = NULL;
@@ -69,7 +75,7 @@ lk_status lki_greet_login(lki_talk *talk, const lki_endpoint *endpoint, lki_erro
         if (endpoint->user)
             lki_resp_text(&command, endpoint->user);
         lki_resp_text(&command, endpoint->password);
-        status = demand(talk, "user or password", &command, refused_with_secret, error);
+        status = demand(talk, "AUTH failed", &command, refused_with_secret, error);
         explicit_bzero(command.data, command.length);
     }
     lki_bytes_free(&command);
@@ -83,24 +89,25 @@ lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_err
     lki_resp_command(&command, 2);
     lki_resp_text(&command, "SELECT");
     lki_resp_number(&command, endpoint->db);
-    lk_status status = demand(talk, "db", &command, refused, error);
+    lk_status status = demand(talk, "SELECT of the db failed", &command, refused, error);
     lki_bytes_free(&command);
     return status;
 }
 
-/* ------------------------------------------------------------------------------ who it is */
+/* ------------------------------------------------------------------------------ introduction */
 
-/* A script may use keys of one slot only there, and what belongs to other nodes is refused. */
-static lk_status read_mode(const lki_talk *talk, const char *info, lki_error *error) {
+/* Not a cluster: its scripts may use keys of one slot only, and a node refuses keys of others. */
+static lk_status check_mode(const lki_talk *talk, const char *info, lki_error *error) {
     const char *mode = lki_info_mode(info);
     if (mode && strncmp(mode, "cluster", strlen("cluster")) == 0)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s: it is a node of a cluster; this version needs a server that is "
-                             "not in a cluster",
+                             "%s: the server is a node of a cluster; this version of latchkey does "
+                             "not support clusters",
                              talk->shown);
     if (mode && strncmp(mode, "sentinel", strlen("sentinel")) == 0)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s: it is a sentinel; give the address of the master", talk->shown);
+                             "%s: the server is a sentinel; give the address of the master",
+                             talk->shown);
     return LK_OK;
 }
 
@@ -114,21 +121,23 @@ static lk_status read_server(const lki_talk *talk, const char *info, lki_identit
         return lki_error_set(error, LK_UNSUPPORTED,
                              "%s: the server is version %.*s; latchkey needs 6.2 or newer",
                              talk->shown, (int)strcspn(version, "\r\n"), version);
-    return read_mode(talk, info, error);
+    return check_mode(talk, info, error);
 }
 
-static lk_status read_role(const lki_talk *talk, const char *info, lki_error *error) {
+static lk_status check_role(const lki_talk *talk, const char *info, lki_error *error) {
     const char *role = lki_info_field(info, "role:");
     if (role && strncmp(role, "slave", strlen("slave")) == 0)
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "%s: READONLY: it is a replica; give the address of the master",
+                             "%s: READONLY: the server is a replica; give the address of its "
+                             "master",
                              talk->shown);
     return LK_OK;
 }
 
-enum { SAY_NAME, SAY_ID, SAY_SERVER, SAY_ROLE, SAY_PING, SAYINGS };
+/* The replies to add_introduction(), in their order. */
+enum { REPLY_SETNAME, REPLY_ID, REPLY_SERVER, REPLY_ROLE, REPLY_PING, REPLIES };
 
-static void add_sayings(lki_bytes *out, const char *name) {
+static void add_introduction(lki_bytes *out, const char *name) {
     lki_resp_command(out, 3);
     lki_resp_text(out, "CLIENT");
     lki_resp_text(out, "SETNAME");
@@ -146,30 +155,36 @@ static void add_sayings(lki_bytes *out, const char *name) {
     lki_resp_text(out, "PING");
 }
 
-/* What it will not tell for want of rights we do without; PING tells whether it serves. */
-static lk_status heard(const lki_talk *talk, int saying, const redisReply *reply,
-                       lki_identity *identity, lki_error *error) {
-    if (saying == SAY_ID && reply->type == REDIS_REPLY_INTEGER)
+/*
+ * Error replies are ignored, since the user may lack the right to the command. The exception is an
+ * error reply to PING: it tells that the server cannot serve now.
+ */
+static lk_status check_reply(const lki_talk *talk, int which, const redisReply *reply,
+                             lki_identity *identity, lki_error *error) {
+    if (which == REPLY_ID && reply->type == REDIS_REPLY_INTEGER)
         identity->connection = (uint64_t)reply->integer;
-    if (saying == SAY_SERVER && reply->type == REDIS_REPLY_STRING)
+    if (which == REPLY_SERVER && reply->type == REDIS_REPLY_STRING)
         return read_server(talk, reply->str, identity, error);
-    if (saying == SAY_ROLE && reply->type == REDIS_REPLY_STRING)
-        return read_role(talk, reply->str, error);
-    if (saying == SAY_PING && reply->type == REDIS_REPLY_ERROR &&
+    if (which == REPLY_ROLE && reply->type == REDIS_REPLY_STRING)
+        return check_role(talk, reply->str, error);
+    if (which == REPLY_PING && reply->type == REDIS_REPLY_ERROR &&
         strncmp(reply->str, "NOPERM", strlen("NOPERM")) != 0)
-        return refused(talk, "it cannot serve", reply->str, error);
+        return refused(talk, CANNOT_SERVE, reply->str, error);
     return LK_OK;
 }
 
-/* The answers behind the first one; `refusal` is that, if it was one, and may be all that comes. */
-static lk_status hear_others(lki_talk *talk, const lki_error *refusal, lki_identity *identity,
+/*
+ * Reads the replies after the first one. `refusal` is the first reply if it was an error, else
+ * LK_OK. A server that refuses the connection sends that error alone; then it is the reason.
+ */
+static lk_status read_others(lki_talk *talk, const lki_error *refusal, lki_identity *identity,
                              lki_error *error) {
     lk_status status = LK_OK;
-    for (int saying = SAY_NAME + 1; saying < SAYINGS && status == LK_OK; saying++) {
+    for (int which = REPLY_SETNAME + 1; which < REPLIES && status == LK_OK; which++) {
         redisReply *reply = NULL;
         status = lki_talk_read(talk, &reply, error);
         if (status == LK_OK) {
-            status = heard(talk, saying, reply, identity, error);
+            status = check_reply(talk, which, reply, identity, error);
         } else if (status == LK_UNAVAILABLE && refusal->status != LK_OK) {
             *error = *refusal;
             status = refusal->status;
@@ -184,23 +199,23 @@ static lk_status introduce(lki_talk *talk, const char *name, lki_identity *ident
     lki_bytes command = {0};
     lki_error refusal = {.status = LK_OK};
     redisReply *reply = NULL;
-    add_sayings(&command, name);
+    add_introduction(&command, name);
     lk_status status = exchange(talk, &command, &reply, error);
     if (status == LK_OK && reply->type == REDIS_REPLY_ERROR)
-        refused(talk, "it cannot serve", reply->str, &refusal);
+        refused(talk, CANNOT_SERVE, reply->str, &refusal);
     if (status == LK_OK)
-        status = hear_others(talk, &refusal, identity, error);
+        status = read_others(talk, &refusal, identity, error);
     freeReplyObject(reply);
     lki_bytes_free(&command);
     return status;
 }
 
-/* ------------------------------------------------------------------------------ what we want */
+/* ------------------------------------------------------------------------------ the greeting */
 
 /*
- * SPEC 9.6: the server may still have requests of a connection that we gave up. After this has been
- * answered it cannot run them any more. Another run of the server has forgotten them anyway, and
- * there the number may be somebody else's.
+ * SPEC 9.6: the server may still have requests of our earlier connection in its buffers. After the
+ * reply to CLIENT KILL it can no longer run them. A restarted server does not have them, and there
+ * the id may belong to another client.
  */
 static lk_status end_earlier(lki_talk *talk, const lki_identity *earlier,
                              const lki_identity *identity, lki_error *error) {
@@ -228,12 +243,12 @@ static lk_status subscribe(lki_talk *talk, const char *channel, lki_error *error
     lki_resp_text(&command, "SUBSCRIBE");
     lki_resp_text(&command, channel);
     lk_status status =
-        demand(talk, "subscribing to the client's channel", &command, refused, error);
+        demand(talk, "SUBSCRIBE to the client's channel failed", &command, refused, error);
     lki_bytes_free(&command);
     return status;
 }
 
-/* What came behind the last answer: a message may be cut in two there, and begins in the reader. */
+/* The bytes after the last reply may be the first half of a message: the next reader needs them. */
 static lk_status put_back_unread(lki_talk *talk, lki_error *error) {
     const redisReader *reader = talk->reader;
     return lki_transport_put_back(talk->transport, reader->buf + reader->pos,
@@ -284,7 +299,7 @@ const char *lki_info_field(const char *info, const char *field) {
     return NULL;
 }
 
-/* Valkey may call it server_mode. */
+/* Valkey may name the field server_mode. */
 const char *lki_info_mode(const char *info) {
     const char *mode = lki_info_field(info, "redis_mode:");
     return mode ? mode : lki_info_field(info, "server_mode:");

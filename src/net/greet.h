@@ -1,6 +1,6 @@
 /*
- * What is said on a new connection before anything else: who we are, which database, whether the
- * server can serve; and on a subscription connection what we want to hear. Blocks until a deadline.
+ * The first commands on a new connection: log in, select the database, check that the server can
+ * serve, end the earlier connection, subscribe. Blocks until a deadline.
  */
 #ifndef LKI_GREET_H
 #define LKI_GREET_H
@@ -9,44 +9,45 @@
 
 enum { LKI_RUN_ID_LENGTH = 40 };
 
-/* A connection as the server knows it; `run_id` "" or `connection` 0 when it would not say. */
+/* A connection, as the server identifies it. */
 typedef struct {
-    char run_id[LKI_RUN_ID_LENGTH + 1];
-    uint64_t connection;
+    char run_id[LKI_RUN_ID_LENGTH + 1]; /* "": the server did not tell */
+    uint64_t connection;                /* its CLIENT ID; 0: the server did not tell */
 } lki_identity;
 
 typedef struct {
     const lki_endpoint *endpoint;
     const char *name;            /* of the connection, for CLIENT LIST */
     const char *channel;         /* to subscribe to; NULL: none */
-    const lki_identity *earlier; /* a connection of ours that must not run anything any more */
+    const lki_identity *earlier; /* our earlier connection, to end on the server; NULL: none */
     int64_t deadline_us;
-    int stop_fd;
+    int stop_fd; /* readable: give up with LK_CANCELED; -1: never */
 } lki_greeting;
 
 /*
- * What comes behind the last answer is left to who reads the transport next.
- * LK_UNAVAILABLE (LOADING, a replica, no room, the connection ended), LK_DENIED (AUTH, ACL,
- * protected mode), LK_INVALID (no such db), LK_UNSUPPORTED (older than 6.2, a node of
- * a cluster, a sentinel), LK_CANCELED for
- * stop_fd, LK_NOMEM, LK_INTERNAL.
+ * Bytes after the last reply are put back into the transport.
+ * LK_UNAVAILABLE (LOADING, a replica, too many clients, the connection ended), LK_DENIED (AUTH,
+ * ACL, protected mode), LK_INVALID (no such db), LK_UNSUPPORTED (older than 6.2, a node of a
+ * cluster, a sentinel), LK_CANCELED for stop_fd, LK_NOMEM, LK_INTERNAL.
  */
 lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);
 
-/* AUTH, and SELECT, for who wants to look at a server that may not be able to serve. */
+/* AUTH and SELECT alone, for a caller that examines a server, whether it can serve or not. */
 lk_status lki_greet_login(lki_talk *, const lki_endpoint *, lki_error *);
 lk_status lki_greet_select(lki_talk *, const lki_endpoint *, lki_error *);
 
 /* ---- the text of INFO ---- */
 
-/* What stands behind `field`, which ends with its colon, up to the end of the line or of the text;
- * NULL if it is not there. */
+/*
+ * The value of `field`, which includes its colon. It ends at the end of the line or of the text.
+ * NULL: INFO does not have the field.
+ */
 const char *lki_info_field(const char *info, const char *field);
 
-/* "standalone", "cluster" or "sentinel", up to the end of the line; NULL if it is not there. */
+/* "standalone", "cluster" or "sentinel", up to the end of the line; NULL: INFO does not tell. */
 const char *lki_info_mode(const char *info);
 
-/* Whether a redis_version is one that locks can be kept on: 6.2 or newer. */
+/* Whether latchkey supports this redis_version: 6.2 or newer. */
 bool lki_info_is_supported(const char *version);
 
 #endif

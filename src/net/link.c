@@ -17,7 +17,7 @@ lk_status lki_link_init(lki_link *link, pthread_mutex_t *monitor, lki_link_event
     *link = (lki_link){.monitor = monitor, .events = events};
     link->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link->kick < 0)
-        return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
     return LK_OK;
 }
 
@@ -61,12 +61,12 @@ void lki_caller_notify(lki_caller *caller) {
     if (caller->asleep)
         pthread_cond_signal(&caller->wake);
     else if (caller->kick >= 0 && write(caller->kick, &one, sizeof one) < 0)
-        return; /* EAGAIN: it is kicked as hard as can be */
+        return; /* EAGAIN: the eventfd is already readable */
 }
 
 /*
- * Condition variables know no CLOCK_BOOTTIME. A machine that slept makes this late; whoever
- * relies on the clock reads it again.
+ * Condition variables do not support CLOCK_BOOTTIME. If the machine was suspended, this returns too
+ * late, so the caller must read the clock again.
  */
 void lki_caller_sleep(lki_caller *caller, pthread_mutex_t *monitor, int64_t until_us) {
     caller->asleep = true;
@@ -91,22 +91,23 @@ void lki_caller_sleep(lki_caller *caller, pthread_mutex_t *monitor, int64_t unti
 /* ------------------------------------------------------------------------------ who drives */
 
 static bool is_driven(const lki_connection *connection) {
-    return connection->keeper || connection->driver;
+    return connection->keeper_drives || connection->driver;
 }
 
-static lki_caller *sleeper_who_waits(const lki_link *link) {
+/* A sleeper that still needs a driver, or NULL. */
+static lki_caller *find_waiting_sleeper(const lki_link *link) {
     lki_caller *caller = link->sleepers;
     while (caller && (caller->done || caller->recheck))
         caller = caller->next;
     return caller;
 }
 
-/* The driver has left: the reading goes to a caller that sleeps, or else to the keeper. */
-static void pass_on(lki_link *link) {
+/* After the driver has left: makes a sleeping caller the next one, or else tells the keeper. */
+static void hand_over(lki_link *link) {
     lki_connection *connection = link->connection;
     if (!connection || is_driven(connection))
         return;
-    lki_caller *next = sleeper_who_waits(link);
+    lki_caller *next = find_waiting_sleeper(link);
     if (next) {
         lki_caller_notify(next);
     } else if (connection->first || link->events.push) {
@@ -122,7 +123,7 @@ static void wake_sleepers(lki_link *link) {
 
 /* ------------------------------------------------------------------------------ the end */
 
-static void complete_with_nothing(lki_connection *connection) {
+static void complete_as_lost(lki_connection *connection) {
     while (connection->first) {
         lki_request *request = connection->first;
         connection->first = request->next;
@@ -142,7 +143,7 @@ void lki_link_break(lki_link *link, const lki_error *error) {
     if (connection->driver)
         lki_caller_notify(connection->driver);
     wake_sleepers(link);
-    complete_with_nothing(connection);
+    complete_as_lost(connection);
     lki_connection_release(connection);
     link->events.broken(link->events.context, error);
 }
@@ -156,14 +157,14 @@ void lki_link_close_after_fork(lki_link *link) {
 /* ------------------------------------------------------------------------------ writing */
 
 lki_bytes *lki_link_begin(lki_link *link) {
-    link->connection->begun = link->connection->out.length;
+    link->connection->request_start = link->connection->out.length;
     return &link->connection->out;
 }
 
 lk_status lki_link_commit(lki_link *link, lki_request *request, int64_t now_us) {
     lki_connection *connection = link->connection;
     if (connection->out.failed) {
-        lki_bytes_cut(&connection->out, connection->begun);
+        lki_bytes_cut(&connection->out, connection->request_start);
         return LK_NOMEM;
     }
     request->next = NULL;
@@ -178,24 +179,25 @@ lk_status lki_link_commit(lki_link *link, lki_request *request, int64_t now_us) 
 }
 
 static bool has_output(const lki_connection *connection) {
-    return connection->rest_sent < connection->rest.length || connection->out.length;
+    return connection->piece_sent < connection->piece.length || connection->out.length;
 }
 
-/* What was committed while the last piece was written becomes the next piece. */
+/* When a piece is written, the output that was committed meanwhile becomes the next piece. */
 static void take_output(lki_connection *connection) {
-    if (connection->rest_sent < connection->rest.length)
+    if (connection->piece_sent < connection->piece.length)
         return;
-    lki_bytes written = connection->rest;
-    connection->rest = connection->out;
+    lki_bytes written = connection->piece;
+    connection->piece = connection->out;
     lki_bytes_cut(&written, 0);
     connection->out = written;
-    connection->rest_sent = 0;
+    connection->piece_sent = 0;
 }
 
-static void tell_driver(lki_link *link, lki_connection *connection) {
+/* The driver then also waits for room in the socket, and writes the rest. */
+static void tell_driver_of_output(lki_link *link, lki_connection *connection) {
     if (connection->driver)
         lki_caller_notify(connection->driver);
-    else if (connection->keeper)
+    else if (connection->keeper_drives)
         link->events.full(link->events.context);
 }
 
@@ -209,18 +211,18 @@ void lki_link_flush(lki_link *link) {
     connection->users++;
     while (!connection->broken && has_output(connection)) {
         take_output(connection);
-        const char *bytes = connection->rest.data + connection->rest_sent;
-        size_t length = connection->rest.length - connection->rest_sent;
+        const char *bytes = connection->piece.data + connection->piece_sent;
+        size_t length = connection->piece.length - connection->piece_sent;
         pthread_mutex_unlock(link->monitor);
         sent = lki_transport_write(connection->transport, bytes, length, &error);
         pthread_mutex_lock(link->monitor);
         if (sent < 0)
             break;
-        connection->rest_sent += (size_t)sent;
+        connection->piece_sent += (size_t)sent;
     }
     connection->writing = false;
-    if (sent == LKI_WOULD_BLOCK) /* from now on whoever drives waits for room to write, too */
-        tell_driver(link, connection);
+    if (sent == LKI_WOULD_BLOCK)
+        tell_driver_of_output(link, connection);
     if (sent == LKI_BROKEN && !connection->broken)
         lki_link_break(link, &error);
     lki_connection_release(connection);
@@ -267,7 +269,7 @@ static void deliver(lki_link *link, const redisReply *reply) {
     lki_request *request = connection->first;
     if (!request) {
         lki_error error;
-        lki_error_set(&error, LK_INTERNAL, "the server answered what nobody asked");
+        lki_error_set(&error, LK_INTERNAL, "the server sent a reply to no request");
         lki_link_break(link, &error);
         return;
     }
@@ -279,7 +281,7 @@ static void deliver(lki_link *link, const redisReply *reply) {
     request->complete(request, reply);
 }
 
-/* Delivers what has come; a reply may break the link, and the rest is dropped then. */
+/* A completion may break the link; then the remaining replies are dropped. */
 static void deliver_all(lki_link *link, lki_connection *connection, redisReply *replies[],
                         size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -291,7 +293,7 @@ static void deliver_all(lki_link *link, lki_connection *connection, redisReply *
         link->events.delivered(link->events.context);
 }
 
-/* One read, as the driver; lets go of the monitor. */
+/* One read, as the driver; releases the monitor. */
 static void read_once(lki_link *link, lki_connection *connection, bool patiently) {
     redisReply *replies[LKI_REPLIES_MOST];
     size_t count;
@@ -319,20 +321,20 @@ static short events_to_wait_for(const lki_connection *connection) {
     return events;
 }
 
-static void forget_kick(int kick) {
+static void clear_kick(int kick) {
     uint64_t count;
     while (read(kick, &count, sizeof count) > 0) {}
 }
 
 /*
- * The read itself may wait where little else can end the wait: an answer is on the way; or a push
- * may be, at the beginning of what may become a long silence. Whatever else happens is seen a
- * little later then. Only the end of the connection ends the read at once.
+ * Whether the read itself may wait, for up to LKI_PATIENCE_MS, instead of poll(2). A kick does not
+ * end that wait, so it is allowed only if a reply is on its way, or, on a link with pushes, in the
+ * first round: a push often comes soon or not for a long time.
  */
 static bool may_read_patiently(const lki_link *link, const lki_connection *connection, bool first,
                                int64_t until_us) {
-    bool is_worth_it = link->events.push ? first : connection->first != NULL;
-    return is_worth_it && !has_output(connection) &&
+    bool is_reply_near = link->events.push ? first : connection->first != NULL;
+    return is_reply_near && !has_output(connection) &&
            lki_transport_is_patient(connection->transport) &&
            until_us > lki_after_ms(lki_now_us(), LKI_PATIENCE_MS);
 }
@@ -348,7 +350,7 @@ static void drive_once(lki_link *link, lki_connection *connection, lki_caller *c
     struct pollfd polled[2] = {
         {lki_transport_fd(connection->transport), events_to_wait_for(connection), 0},
         {link->kick, POLLIN, 0}};
-    /* A read may wait for room to write: TLS may have to answer first; or bytes were put back. */
+    /* This may include POLLOUT: TLS may have to write first, or bytes were put back. */
     int to_read = lki_transport_events(connection->transport, false) | POLLERR | POLLHUP;
     caller->kick = link->kick;
     pthread_mutex_unlock(link->monitor);
@@ -356,7 +358,7 @@ static void drive_once(lki_link *link, lki_connection *connection, lki_caller *c
     pthread_mutex_lock(link->monitor);
     caller->kick = -1;
     if (ready > 0 && polled[1].revents)
-        forget_kick(link->kick);
+        clear_kick(link->kick);
     if (ready > 0 && polled[0].revents && !connection->broken) {
         if (polled[0].revents & to_read)
             read_once(link, connection, false);
@@ -380,7 +382,7 @@ static void drive(lki_link *link, lki_caller *caller, int64_t until_us) {
 }
 
 static void sleep_among_others(lki_link *link, lki_caller *caller, int64_t until_us) {
-    if (link->connection->keeper && link->events.push)
+    if (link->connection->keeper_drives && link->events.push)
         link->events.relieve(link->events.context);
     caller->previous = NULL;
     caller->next = link->sleepers;
@@ -404,22 +406,25 @@ void lki_link_wait(lki_link *link, lki_caller *caller, int64_t until_us) {
         else
             drive(link, caller, until_us);
     }
-    pass_on(link);
+    hand_over(link);
 }
 
 /* ------------------------------------------------------------------------------ the keeper */
 
 bool lki_link_has_sleepers(const lki_link *link) {
-    return sleeper_who_waits(link);
+    return find_waiting_sleeper(link);
 }
 
-/* The keeper polls without the monitor, so it must keep the descriptor from being closed. */
-static void let_go_of_kept(lki_link *link) {
+/*
+ * The keeper polls without the monitor. As a user of the connection, it keeps the descriptor from
+ * being closed meanwhile.
+ */
+static void release_kept(lki_link *link) {
     lki_connection *connection = link->kept;
     if (!connection)
         return;
     link->kept = NULL;
-    connection->keeper = false;
+    connection->keeper_drives = false;
     lki_connection_release(connection);
 }
 
@@ -427,11 +432,11 @@ bool lki_link_keeper_take(lki_link *link) {
     lki_connection *connection = link->connection;
     if (link->kept && link->kept == connection)
         return true;
-    let_go_of_kept(link);
-    if (!connection || is_driven(connection) || sleeper_who_waits(link))
+    release_kept(link);
+    if (!connection || is_driven(connection) || find_waiting_sleeper(link))
         return false;
     link->kept = connection;
-    connection->keeper = true;
+    connection->keeper_drives = true;
     connection->users++;
     return true;
 }
@@ -439,8 +444,8 @@ bool lki_link_keeper_take(lki_link *link) {
 void lki_link_keeper_leave(lki_link *link) {
     if (!link->kept)
         return;
-    let_go_of_kept(link);
-    pass_on(link);
+    release_kept(link);
+    hand_over(link);
 }
 
 int lki_link_keeper_fd(const lki_link *link, short *events) {

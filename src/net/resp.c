@@ -5,7 +5,7 @@
 
 enum { DIGITS_MOST = 20 };
 
-/* printf is a third of the cost of encoding a command; this is not. */
+/* Faster than printf, which takes a third of the time of encoding a command. */
 static size_t print_number(char out[DIGITS_MOST], uint64_t number) {
     char reversed[DIGITS_MOST];
     size_t length = 0;
@@ -45,7 +45,7 @@ void lki_resp_joined(lki_bytes *out, const char *const *texts, size_t count) {
     for (size_t i = 0; i < count; i++)
         length += strlen(texts[i]);
     add_header(out, '$', length);
-    for (size_t i = 0; i < count; i++) /* each with its own NUL, but the last */
+    for (size_t i = 0; i < count; i++) /* with its NUL, except the last */
         lki_bytes_add(out, texts[i], strlen(texts[i]) + (i + 1 < count));
     lki_bytes_add(out, "\r\n", 2);
 }

@@ -1,4 +1,4 @@
-/* Commands as they go over the wire: an array of texts. Replies are hiredis' business. */
+/* Writes commands in RESP: arrays of words. hiredis parses the replies. */
 #ifndef LKI_RESP_H
 #define LKI_RESP_H
 
@@ -6,15 +6,15 @@
 
 #include <stdint.h>
 
-void lki_resp_command(lki_bytes *, size_t words); /* that many words must follow */
+void lki_resp_command(lki_bytes *, size_t words); /* the caller then adds so many words */
 void lki_resp_word(lki_bytes *, const char *bytes, size_t length);
 void lki_resp_text(lki_bytes *, const char *text);
 void lki_resp_number(lki_bytes *, uint64_t number);
 
-/* One word of several texts, with a NUL between them. */
+/* Adds one word that consists of several texts, with a NUL between them. */
 void lki_resp_joined(lki_bytes *, const char *const *texts, size_t count);
 
-/* Digits, with a NUL behind; returns `out`. */
+/* Writes the number in decimal, with a NUL; returns `out`. */
 enum { LKI_DIGITS_ROOM = 21 };
 const char *lki_print_number(char out[LKI_DIGITS_ROOM], uint64_t number);
 

@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    HEARD_MOST = 1 << 20, /* no server has that much to say to a greeting */
-    READ_SIZE = 16 * 1024 /* a whole record of TLS: what is left of one, poll would not see */
+    HEARD_MOST = 1 << 20, /* more than any server sends during a greeting */
+    READ_SIZE = 16 * 1024 /* a whole TLS record: poll(2) does not see the rest of a half-read one */
 };
 
-/* Before it has said anything: whoever expects TLS hangs up on what is none. */
-static lk_status broken(const lki_talk *talk, lki_error *error) {
+/* A server that expects TLS may close the connection without a reply. */
+static lk_status add_tls_hint(const lki_talk *talk, lki_error *error) {
     size_t length = strlen(error->text);
     if (talk->may_want_tls && talk->heard == 0 && error->status == LK_UNAVAILABLE)
         snprintf(error->text + length, sizeof error->text - length,
@@ -22,23 +22,23 @@ static lk_status broken(const lki_talk *talk, lki_error *error) {
     return error->status;
 }
 
-/* An alert of TLS, of any version: type 21, then 3 and the minor version. */
+/* A TLS alert of any version: type 21, then 3, then the minor version. */
 static bool is_alert(const char *bytes, size_t length) {
     return length >= 2 && bytes[0] == 0x15 && bytes[1] == 0x03;
 }
 
-/* After bytes that did not complete a reply: a peer could go on so for ever. */
-static lk_status check_patience(const lki_talk *talk, lki_error *error) {
+/* Checked after each read, because a peer could send bytes for ever that complete no reply. */
+static lk_status check_limits(const lki_talk *talk, lki_error *error) {
     struct pollfd stop = {talk->stop_fd, POLLIN, 0};
     if (poll(&stop, 1, 0) > 0)
-        return lki_error_set(error, LK_CANCELED, "%s: broken off", talk->shown);
+        return lki_error_set(error, LK_CANCELED, "%s: connecting was stopped", talk->shown);
     if (talk->heard > HEARD_MOST)
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "%s: this is no Redis or Valkey server (it talks without end)",
+                             "%s: not a Redis or Valkey server (it sends without end)",
                              talk->shown);
     if (lki_now_us() >= talk->deadline_us)
-        return lki_error_set(error, LK_UNAVAILABLE, "%s: did not end its answer in time",
-                             talk->shown);
+        return lki_error_set(error, LK_UNAVAILABLE,
+                             "%s: the server did not finish its reply in time", talk->shown);
     return LK_OK;
 }
 
@@ -52,13 +52,14 @@ static lk_status await(lki_talk *talk, bool writing, lki_error *error) {
         ready = poll(polled, 2, left_ms);
     } while (ready < 0 && errno == EINTR);
     if (ready > 0 && polled[1].revents)
-        return lki_error_set(error, LK_CANCELED, "%s: broken off", talk->shown);
-    if (ready > 0 && left_ms != 0) /* what is there may be half of something, again and again */
+        return lki_error_set(error, LK_CANCELED, "%s: connecting was stopped", talk->shown);
+    /* After the deadline, events do not count: a peer could send incomplete replies for ever. */
+    if (ready > 0 && left_ms != 0)
         return LK_OK;
-    return lki_error_set(
-        error, LK_UNAVAILABLE,
-        "%s: accepted the connection and says nothing; is it stopped, or no Redis server?",
-        talk->shown);
+    return lki_error_set(error, LK_UNAVAILABLE,
+                         "%s: the server accepted the connection but sent no reply; it may be "
+                         "stopped, or not be a Redis or Valkey server",
+                         talk->shown);
 }
 
 lk_status lki_talk_write(lki_talk *talk, const lki_bytes *bytes, lki_error *error) {
@@ -69,7 +70,7 @@ lk_status lki_talk_write(lki_talk *talk, const lki_bytes *bytes, lki_error *erro
         ssize_t length =
             lki_transport_write(talk->transport, bytes->data + sent, bytes->length - sent, error);
         if (length == LKI_BROKEN)
-            return broken(talk, error);
+            return add_tls_hint(talk, error);
         if (length > 0)
             sent += (size_t)length;
         else if (await(talk, true, error) != LK_OK)
@@ -83,16 +84,15 @@ lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
         char buffer[READ_SIZE];
         void *reply = NULL;
         if (redisReaderGetReply(talk->reader, &reply) != REDIS_OK)
-            return lki_error_set(error, LK_UNAVAILABLE,
-                                 "%s: this is no Redis or Valkey server (%s)", talk->shown,
-                                 talk->reader->errstr);
+            return lki_error_set(error, LK_UNAVAILABLE, "%s: not a Redis or Valkey server (%s)",
+                                 talk->shown, talk->reader->errstr);
         if (reply) {
             *out = reply;
             return LK_OK;
         }
         ssize_t length = lki_transport_read(talk->transport, buffer, sizeof buffer, error);
         if (length == LKI_BROKEN)
-            return broken(talk, error);
+            return add_tls_hint(talk, error);
         if (length == LKI_WOULD_BLOCK) {
             if (await(talk, false, error) != LK_OK)
                 return error->status;
@@ -105,7 +105,7 @@ lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
         talk->heard += (size_t)length;
         if (redisReaderFeed(talk->reader, buffer, (size_t)length) != REDIS_OK)
             return lki_error_no_memory(error);
-        if (check_patience(talk, error) != LK_OK)
+        if (check_limits(talk, error) != LK_OK)
             return error->status;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * A conversation on a connection that nobody else uses: write, then read, until a deadline, however
- * busily the other side goes on sending.
+ * Blocking writes and reads on a connection that no other thread uses. They end at the deadline,
+ * even if the server keeps sending.
  */
 #ifndef LKI_TALK_H
 #define LKI_TALK_H
@@ -14,13 +14,14 @@ typedef struct {
     lki_transport *transport;
     redisReader *reader;
     int64_t deadline_us;
-    int stop_fd;
-    const char *shown; /* the server, for sentences */
-    size_t heard;      /* bytes so far */
-    bool may_want_tls; /* plain, and to a port that was never heard of: it may be one of TLS */
+    int stop_fd;       /* readable: give up with LK_CANCELED; -1: never */
+    const char *shown; /* the URL of the server, for error texts */
+    size_t heard;      /* bytes received so far */
+    bool may_want_tls; /* plain TCP that has never worked: errors may hint at rediss:// */
 } lki_talk;
 
+/* LK_UNAVAILABLE, LK_DENIED (by TLS), LK_CANCELED for stop_fd, LK_NOMEM. */
 lk_status lki_talk_write(lki_talk *, const lki_bytes *, lki_error *);
-lk_status lki_talk_read(lki_talk *, redisReply **out, lki_error *);
+lk_status lki_talk_read(lki_talk *, redisReply **out, lki_error *); /* the caller frees *out */
 
 #endif

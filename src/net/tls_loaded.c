@@ -1,7 +1,7 @@
 /*
- * See tls.h: TLS that is loaded when it is needed first, from the folder of this library. There is no
- * lock here that a fork could leave taken: the loader has its own, and threads that come at once all
- * get the same module from it.
+ * See tls.h: loads the TLS module from the folder of this library, when it is first needed. This
+ * file has no lock that a fork could leave taken: the dynamic loader has its own, and gives threads
+ * that load at the same time the same module.
  */
 #include "net/tls.h"
 
@@ -14,7 +14,9 @@
 
 static _Atomic(const lki_tls_methods *) loaded;
 
-/* Not with "$ORIGIN": sanitizers call dlopen() for us, and it would be theirs. */
+/*
+ * "$ORIGIN" would be wrong with sanitizers: they call dlopen() for us, and it means their folder.
+ */
 static bool find_module(char path[PATH_MAX]) {
     char library[PATH_MAX];
     Dl_info ours;
@@ -24,7 +26,7 @@ static bool find_module(char path[PATH_MAX]) {
     return snprintf(path, PATH_MAX, "%s%s", library, LKI_TLS_MODULE) < PATH_MAX;
 }
 
-static lk_status say_missing(const char *why, lki_error *error) {
+static lk_status fail_to_load(const char *why, lki_error *error) {
     return lki_error_set(error, LK_UNSUPPORTED,
                          "rediss:// needs latchkey's TLS module, which cannot be loaded: %s; "
                          "install it beside liblatchkey, and OpenSSL 3 (Debian: libssl3)",
@@ -34,15 +36,16 @@ static lk_status say_missing(const char *why, lki_error *error) {
 static lk_status load(const lki_tls_methods **out, lki_error *error) {
     char path[PATH_MAX];
     if (!find_module(path))
-        return say_missing("the folder of liblatchkey is not found", error);
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* for good: connections live in it */
+        return fail_to_load("the folder of liblatchkey is not found", error);
+    /* Never closed: the code of open connections is in it. */
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const lki_tls_methods *found = module ? dlsym(module, "lki_tls_openssl") : NULL;
     if (!found)
-        return say_missing(dlerror(), error);
+        return fail_to_load(dlerror(), error);
     if (strcmp(found->version, LKI_VERSION) != 0)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "the TLS module %s is of latchkey %s, and the library of %s; install "
-                             "both of one version",
+                             "the TLS module %s is of latchkey %s, but the library is of %s; "
+                             "install the same version of both",
                              path, found->version, LKI_VERSION);
     *out = found;
     return LK_OK;

@@ -1,4 +1,4 @@
-/* See transport.h. Opening waits in wait_for() alone; TLS itself is in tls.c. */
+/* See transport.h. While opening, only wait_for() and the name lookup block. TLS is in tls.c. */
 #include "net/transport.h"
 
 #include "base/bytes.h"
@@ -20,7 +20,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A silent peer is given up after half a minute, whether we have something to say to it or not. */
+/*
+ * A connection to a silent server breaks after 30 seconds: idle (keepalive), or with unacked data.
+ */
 enum {
     KEEPALIVE_IDLE_S = 15,
     KEEPALIVE_EACH_S = 5,
@@ -28,33 +30,36 @@ enum {
     UNANSWERED_MOST_MS = 30000
 };
 enum { QUEUE_RETRY_MS = 5 };
-enum { SPIN_US = 60, UNSPUN_MOST = 255 };
+enum { SPIN_US = 60, SKIPPED_SPINS_MOST = 255 };
 
 struct lki_transport {
     int fd;
-    char *shown;
-    lki_tls *tls; /* NULL: plain */
-    const lki_tls_methods *by;
+    char *shown;                    /* the URL of the server, for error texts */
+    lki_tls *tls;                   /* NULL: without TLS */
+    const lki_tls_methods *methods; /* of `tls` */
 
-    lki_bytes put_back; /* the reader's, as is the rest */
-    size_t put_back_read;
-    unsigned unspun, unspun_left; /* reads that sleep at once, since others spun in vain */
+    /* The fields below are owned by the thread that reads. */
+    lki_bytes put_back;
+    size_t put_back_read; /* bytes of `put_back` that were read again */
+
+    /* After spins without success, the next reads do not spin: how many, and how many are left. */
+    unsigned skipped_spins, skipped_spins_left;
 };
 
-/* The call of lki_transport_open(), while it runs. */
+/* One call of lki_transport_open(). */
 typedef struct {
     lki_transport *transport;
-    int64_t deadline_us; /* of the address that is tried */
+    int64_t deadline_us; /* of the current address */
     int stop_fd;
     _Atomic int *fd_seen;
-    bool has_failed; /* at an earlier address; its reason is in the error */
+    bool has_failed; /* at an earlier address; the error has the reason */
     lki_error *error;
 } attempt;
 
 /* ---------------------------------------------------------------------------------- opening */
 
 static lk_status say_stopped(const attempt *a) {
-    return lki_error_set(a->error, LK_CANCELED, "connecting to %s was broken off",
+    return lki_error_set(a->error, LK_CANCELED, "connecting to %s was stopped",
                          a->transport->shown);
 }
 
@@ -70,26 +75,26 @@ static const char *advice_for(int number) {
         return "check that a server runs there";
     case EACCES:
     case EPERM:
-        return "check the rights of this user";
+        return "check the permissions of this user";
     case EMFILE:
     case ENFILE:
-        return "close some, or raise the limit";
+        return "close some files, or raise the limit";
     }
     return "check the URL and the network";
 }
 
 static lk_status say_failed(const attempt *a, int number) {
     bool scarce = number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOBUFS;
-    /* This machine may lack addresses of that kind; what the host's others said is better then. */
-    bool no_way = number == ENETUNREACH || number == EAFNOSUPPORT || number == EADDRNOTAVAIL;
-    if (no_way && a->has_failed)
+    /* This machine may lack IPv6, for example. The error of an earlier address is better then. */
+    bool no_route = number == ENETUNREACH || number == EAFNOSUPPORT || number == EADDRNOTAVAIL;
+    if (no_route && a->has_failed)
         return LK_UNAVAILABLE;
     return lki_error_set(a->error, scarce ? LK_NOMEM : LK_UNAVAILABLE,
                          "cannot connect to %s: %s; %s", a->transport->shown, strerror(number),
                          advice_for(number));
 }
 
-/* Waits for events of fd; `late` is what to say when the time is up. */
+/* Waits for events of fd; `late` is the reason in the error after the deadline. */
 static lk_status wait_for(const attempt *a, int fd, short events, const char *late) {
     for (;;) {
         struct pollfd polled[] = {{a->stop_fd, POLLIN, 0}, {fd, events, 0}};
@@ -98,20 +103,20 @@ static lk_status wait_for(const attempt *a, int fd, short events, const char *la
             return say_failed(a, errno);
         if (polled[0].revents)
             return say_stopped(a);
-        if (left_ms == 0) /* also when something is there: a peer could go on so for ever */
+        if (left_ms == 0) /* even with an event: a peer could send incomplete replies for ever */
             return say_late(a, late);
         if (polled[1].revents)
             return LK_OK;
     }
 }
 
-/* The queue of a Unix socket is full, and poll(2) cannot tell when it no longer is. */
+/* For a Unix socket whose queue is full: poll(2) cannot report that it has room, so try again. */
 static lk_status wait_for_queue(const attempt *a) {
     attempt briefly = *a;
     int64_t until_us = lki_after_ms(lki_now_us(), QUEUE_RETRY_MS);
     if (until_us < a->deadline_us)
         briefly.deadline_us = until_us;
-    lk_status status = wait_for(&briefly, -1, 0, "the server accepts no connection");
+    lk_status status = wait_for(&briefly, -1, 0, "the server does not accept connections");
     return status == LK_UNAVAILABLE && lki_now_us() < a->deadline_us ? LK_OK : status;
 }
 
@@ -138,7 +143,7 @@ static lk_status connect_to(const attempt *a, const struct sockaddr *address, so
     return LK_OK;
 }
 
-/* None of these is needed to work: a kernel that lacks one is fine. */
+/* Errors are ignored: a connection works without these options. */
 static void set_tcp_options(int fd) {
     const struct {
         int level, name, value;
@@ -155,16 +160,16 @@ static void set_tcp_options(int fd) {
 
 static lk_status shake_hands(const attempt *a) {
     lki_transport *transport = a->transport;
-    lk_status status = transport->by->start(transport->tls, transport->fd, a->error);
+    lk_status status = transport->methods->start(transport->tls, transport->fd, a->error);
     while (status == LK_OK) {
         short events;
-        status = transport->by->shake(transport->tls, &events, a->error);
+        status = transport->methods->shake(transport->tls, &events, a->error);
         if (status == LK_OK && !events)
             break;
         if (status == LK_OK)
             status = wait_for(a, transport->fd, events,
-                              "the TLS handshake is not answered in time; the server may not speak "
-                              "TLS on this port: try redis://");
+                              "the server did not answer the TLS handshake in time; it may not "
+                              "speak TLS on this port: try redis://");
     }
     return status;
 }
@@ -175,7 +180,7 @@ static void set_fd(const attempt *a, int fd) {
         atomic_store(a->fd_seen, fd);
 }
 
-/* Its number is taken back first: it may be somebody else's as soon as it is closed. */
+/* *fd_seen is reset first: another thread may get the same number as soon as it is closed. */
 static void close_fd(const attempt *a) {
     int fd = a->transport->fd;
     set_fd(a, -1);
@@ -218,12 +223,12 @@ static lk_status look_up(const attempt *a, const lki_endpoint *endpoint, struct 
         return lki_error_no_memory(a->error);
     if (result == EAI_SYSTEM)
         return say_failed(a, errno);
-    return lki_error_set(a->error, LK_UNAVAILABLE, "cannot connect to %s: %s; check its host",
+    return lki_error_set(a->error, LK_UNAVAILABLE, "cannot connect to %s: %s; check the host name",
                          a->transport->shown, gai_strerror(result));
 }
 
-/* An address that swallows everything must leave time for those behind it. */
-static int64_t share_of(int64_t deadline_us, int addresses) {
+/* The deadline of one address: one that never answers must leave time for the next ones. */
+static int64_t deadline_of_first(int64_t deadline_us, int addresses) {
     int64_t now_us = lki_now_us();
     return deadline_us == LKI_NEVER || deadline_us <= now_us
                ? deadline_us
@@ -242,7 +247,7 @@ static lk_status open_host(attempt *a, const lki_endpoint *endpoint) {
     status = LK_UNAVAILABLE;
     for (const struct addrinfo *one = addresses; one && status == LK_UNAVAILABLE;
          one = one->ai_next) {
-        a->deadline_us = share_of(deadline_us, left--);
+        a->deadline_us = deadline_of_first(deadline_us, left--);
         status = try_address(a, one->ai_addr, one->ai_addrlen);
         a->has_failed = true;
     }
@@ -250,7 +255,7 @@ static lk_status open_host(attempt *a, const lki_endpoint *endpoint) {
     return status;
 }
 
-/* From now on whoever does not want to wait says so at each call. */
+/* Makes the socket blocking, with a timeout. All other calls then use MSG_DONTWAIT. */
 static void allow_patience(int fd) {
     struct timeval patience = {.tv_usec = LKI_PATIENCE_MS * 1000};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -273,9 +278,9 @@ lk_status lki_transport_open(const lki_endpoint *endpoint, const lki_tls_files *
     if (!lki_copy_to(&made->shown, endpoint->shown))
         status = lki_error_no_memory(error);
     if (status == LK_OK && endpoint->tls)
-        status = lki_tls_get(&made->by, error);
+        status = lki_tls_get(&made->methods, error);
     if (status == LK_OK && endpoint->tls)
-        status = made->by->new (endpoint, tls, &made->tls, error);
+        status = made->methods->new (endpoint, tls, &made->tls, error);
     if (status == LK_OK)
         status = endpoint->path ? open_path(&a, endpoint->path) : open_host(&a, endpoint);
     if (status == LK_OK && !made->tls)
@@ -297,16 +302,16 @@ void lki_transport_close(lki_transport *transport) {
     if (!transport)
         return;
     if (transport->tls) {
-        transport->by->say_goodbye(transport->tls);
-        transport->by->free(transport->tls);
+        transport->methods->say_goodbye(transport->tls);
+        transport->methods->free(transport->tls);
     }
     transport->tls = NULL;
     lki_transport_close_after_fork(transport);
 }
 
 /*
- * Another thread of the parent may have been inside OpenSSL when the child was made: its locks, and
- * this connection's state, are not to be touched. So the child leaves that memory as it is.
+ * Does not touch `tls`: at the fork, another thread of the parent may have been inside OpenSSL,
+ * with its locks held. So the child leaves that memory as it is.
  */
 void lki_transport_close_after_fork(lki_transport *transport) {
     if (!transport)
@@ -331,7 +336,7 @@ static bool has_put_back(const lki_transport *transport) {
 static ssize_t say_broken(const lki_transport *transport, int number, lki_error *error) {
     if (number == EAGAIN || number == EWOULDBLOCK)
         return LKI_WOULD_BLOCK;
-    lki_error_set(error, LK_UNAVAILABLE, "the connection to %s is lost: %s", transport->shown,
+    lki_error_set(error, LK_UNAVAILABLE, "the connection to %s was lost: %s", transport->shown,
                   strerror(number));
     return LKI_BROKEN;
 }
@@ -339,7 +344,7 @@ static ssize_t say_broken(const lki_transport *transport, int number, lki_error 
 static ssize_t receive(const lki_transport *transport, void *buffer, size_t size, int flags,
                        lki_error *error) {
     ssize_t length;
-    do { /* where it may wait, a signal ends that, or signals could make it wait for ever */
+    do { /* a signal ends the wait: otherwise signals could prolong it for ever */
         length = recv(transport->fd, buffer, size, flags);
         flags |= MSG_DONTWAIT;
     } while (length < 0 && errno == EINTR);
@@ -376,7 +381,7 @@ ssize_t lki_transport_read(lki_transport *transport, void *buffer, size_t size, 
     if (has_put_back(transport))
         return read_put_back(transport, buffer, size);
     if (transport->tls)
-        return transport->by->read(transport->tls, buffer, size, error);
+        return transport->methods->read(transport->tls, buffer, size, error);
     return receive(transport, buffer, size, MSG_DONTWAIT, error);
 }
 
@@ -385,26 +390,28 @@ bool lki_transport_is_patient(const lki_transport *transport) {
 }
 
 /*
- * To fall asleep and be woken takes longer than most answers of a server nearby do: so we first look
- * again and again for a moment, and let others have the processor meanwhile. Where that is in vain it
- * is done less and less often.
+ * To sleep and wake up takes longer than most replies of a server nearby. So check the socket
+ * repeatedly for a moment first, and yield the processor each time. After failures, spin less and
+ * less often.
  */
 static ssize_t spin(lki_transport *transport, void *buffer, size_t size, lki_error *error) {
     int64_t until_us = lki_now_us() + SPIN_US;
-    if (transport->unspun_left > 0) {
-        transport->unspun_left--;
+    if (transport->skipped_spins_left > 0) {
+        transport->skipped_spins_left--;
         return LKI_WOULD_BLOCK;
     }
     do {
         ssize_t length = receive(transport, buffer, size, MSG_DONTWAIT, error);
         if (length != LKI_WOULD_BLOCK) {
-            transport->unspun = 0;
+            transport->skipped_spins = 0;
             return length;
         }
         sched_yield();
     } while (lki_now_us() < until_us);
-    transport->unspun = transport->unspun < UNSPUN_MOST ? 2 * transport->unspun + 1 : UNSPUN_MOST;
-    transport->unspun_left = transport->unspun;
+    transport->skipped_spins = transport->skipped_spins < SKIPPED_SPINS_MOST
+                                   ? 2 * transport->skipped_spins + 1
+                                   : SKIPPED_SPINS_MOST;
+    transport->skipped_spins_left = transport->skipped_spins;
     return LKI_WOULD_BLOCK;
 }
 
@@ -422,7 +429,7 @@ ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t 
     ssize_t length;
     assert(size > 0);
     if (transport->tls)
-        return transport->by->write(transport->tls, bytes, size, error);
+        return transport->methods->write(transport->tls, bytes, size, error);
     do {
         length = send(transport->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
@@ -430,9 +437,9 @@ ssize_t lki_transport_write(lki_transport *transport, const void *bytes, size_t 
 }
 
 short lki_transport_events(const lki_transport *transport, bool writing) {
-    if (!writing && has_put_back(transport)) /* poll knows nothing of it, and must come back */
+    if (!writing && has_put_back(transport)) /* so that poll(2) returns although none are new */
         return POLLIN | POLLOUT;
     if (transport->tls)
-        return transport->by->events(transport->tls, writing);
+        return transport->methods->events(transport->tls, writing);
     return writing ? POLLOUT : POLLIN;
 }

@@ -1,6 +1,6 @@
 /*
- * See url.h. What is refused is named and never quoted: in a URL that is written wrong the password
- * may stand anywhere.
+ * See url.h. Errors name the part that is wrong and never quote it: in a malformed URL, any part
+ * may contain the password.
  */
 #include "net/url.h"
 
@@ -23,13 +23,13 @@ static const url_scheme schemes[] = {
     {"valkeys", true, false}, {"unix", false, true},
 };
 
-/* A part of the URL; `bytes` is NULL when it is not there at all. */
+/* A part of the URL. `bytes` NULL: the URL does not have this part. */
 typedef struct {
     const char *bytes;
     size_t length;
 } span;
 
-/* [login@]host, /path, ?query, #fragment: the last three with the sign that they begin with. */
+/* [login@]host, /path, ?query, #fragment. The last three include their first character. */
 typedef struct {
     span login, host, path, query, fragment;
 } parts;
@@ -38,9 +38,9 @@ static lk_status refuse(lki_error *error, const char *part, const char *why) {
     return lki_error_set(error, LK_INVALID, "the %s of the URL %s", part, why);
 }
 
-/* ------------------------------------------------------------------------------------ letters */
+/* --------------------------------------------------------------------------------- characters */
 
-/* ASCII alone, whatever the locale: in a Turkish one, tolower('I') is no 'i'. */
+/* ASCII only, in every locale: in a Turkish locale, tolower('I') is not 'i'. */
 static char lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
@@ -89,7 +89,7 @@ static char *copy_span(span text) {
     return copy;
 }
 
-/* *out is set in any case, so that the endpoint's end wipes half a password, too. */
+/* Sets *out even on failure, so that lki_endpoint_clear() also wipes a half-decoded password. */
 static lk_status decode(span text, const char *part, char **out, lki_error *error) {
     char *at = *out = lki_new(text.length + 1);
     if (!at)
@@ -104,7 +104,7 @@ static lk_status decode(span text, const char *part, char **out, lki_error *erro
         if (high < 0 || low < 0)
             return refuse(error, part, "has a % without two hexadecimal digits: write % as %25");
         if (high == 0 && low == 0)
-            return refuse(error, part, "has a NUL byte, %00, in it");
+            return refuse(error, part, "contains a NUL byte (%00)");
         *at++ = (char)(high * 16 + low);
         i += 2;
     }
@@ -149,7 +149,7 @@ static parts split(const char *rest) {
     return found;
 }
 
-/* An empty user or password is none, as in a URL that a script puts together. */
+/* An empty user or password counts as missing: a script may have composed the URL. */
 static lk_status read_login(span login, const char *password, lki_endpoint *made,
                             lki_error *error) {
     const char *colon = login.bytes ? memchr(login.bytes, ':', login.length) : NULL;
@@ -163,7 +163,7 @@ static lk_status read_login(span login, const char *password, lki_endpoint *made
     else if (status == LK_OK && password && *password && !lki_copy_to(&made->password, password))
         status = lki_error_no_memory(error);
     if (status == LK_OK && made->user && !made->password)
-        status = refuse(error, "password", "is missing, and a user needs one: user:password@");
+        status = refuse(error, "password", "is missing: write user:password@");
     return status;
 }
 
@@ -183,7 +183,7 @@ static lk_status read_port(span text, lki_endpoint *made, lki_error *error) {
     unsigned port = 6379;
     if (text.bytes && (!read_number(text, PORT_MOST, &port) || port == 0))
         return refuse(error, "port",
-                      "is not a number from 1 to 65535 (an IPv6 address stands in brackets)");
+                      "is not a number from 1 to 65535 (write an IPv6 address in brackets)");
     made->port = lki_new(NUMBER_MOST);
     if (!made->port)
         return lki_error_no_memory(error);
@@ -205,7 +205,7 @@ static lk_status read_host(span text, lki_endpoint *made, lki_error *error) {
         return refuse(error, "host", "is missing");
     if (behind < text.bytes + text.length) {
         if (*behind != ':')
-            return refuse(error, "host", "has something other than a port behind its bracket");
+            return refuse(error, "host", "is followed by something that is not a port");
         port = (span){behind + 1, (size_t)(text.bytes + text.length - behind - 1)};
     }
     made->host = copy_span(host);
@@ -220,14 +220,14 @@ static lk_status read_server(const parts *url, lki_endpoint *made, lki_error *er
     const char *behind = url->host.bytes + url->host.length;
     if (strchr(behind, '@'))
         return refuse(error, "user or password",
-                      "has a '/', '?' or '#' in it: write %2F, %3F or %23");
+                      "contains a '/', '?' or '#': write %2F, %3F or %23");
     lk_status status = read_host(url->host, made, error);
     if (status != LK_OK)
         return status;
     if (url->path.length > 1 && !read_number(without(url->path, 1), DB_MOST, &made->db))
         return refuse(error, "db", "is not a number from 0 to 2147483647");
     if (url->query.bytes)
-        return refuse(error, "query", "is not understood: none belongs there");
+        return refuse(error, "query", "is not supported: remove it");
     return LK_OK;
 }
 
@@ -238,17 +238,17 @@ static lk_status read_socket(const parts *url, lki_endpoint *made, lki_error *er
     if (status != LK_OK)
         return status;
     if (strlen(made->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
-        return refuse(error, "path", "is longer than the 107 bytes of a Unix socket's path");
+        return refuse(error, "path", "is longer than 107 bytes, the limit for a Unix socket");
     if (url->query.bytes && strncmp(url->query.bytes, "?db=", 4) != 0)
-        return refuse(error, "query", "is not understood: ?db=n alone may stand there");
+        return refuse(error, "query", "is not supported: only ?db=N is allowed");
     if (url->query.bytes && !read_number(without(url->query, 4), DB_MOST, &made->db))
         return refuse(error, "db", "is not a number from 0 to 2147483647");
     return LK_OK;
 }
 
-/* ---------------------------------------------------------------------------------- showing */
+/* ---------------------------------------------------------------------------------- writing */
 
-/* `text` with %41 for all that is not plain, safe in any terminal or log; NULL: out of memory. */
+/* Percent-encodes all but plain characters, so that the text is safe in a terminal or a log. */
 static char *encode(const char *text, const char *plain) {
     char *encoded = lki_new(strlen(text) * 3 + 1);
     char *at = encoded;
@@ -291,9 +291,8 @@ lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out,
     const char *rest;
     const url_scheme *scheme = find_scheme(url, &rest);
     if (!scheme)
-        return refuse(
-            error, "scheme",
-            "is not followed by //: redis://, rediss://, valkey://, valkeys:// or unix://");
+        return refuse(error, "scheme",
+                      "is not known: use redis://, rediss://, valkey://, valkeys:// or unix://");
     parts found = split(rest);
     lki_endpoint made = {.tls = scheme->tls};
     lk_status status = read_login(found.login, password, &made, error);
@@ -301,7 +300,7 @@ lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out,
         status = scheme->is_socket ? read_socket(&found, &made, error)
                                    : read_server(&found, &made, error);
     if (status == LK_OK && found.fragment.bytes)
-        status = refuse(error, "fragment", "is not understood: write # as %23");
+        status = refuse(error, "fragment", "is not supported: write # as %23");
     if (status == LK_OK)
         status = show(scheme, &made, error);
     if (status == LK_OK)

@@ -49,7 +49,7 @@ static void completed(lki_request *request, const redisReply *reply) {
     if (!reply) {
         if (call->once)
             finish(call, LK_UNAVAILABLE,
-                   "the connection was lost before the answer; whether it happened is not known");
+                   "the connection was lost before the reply; the operation may have taken effect");
     } else if (reply->type == REDIS_REPLY_ERROR) {
         refused(call, reply->str);
     } else {
@@ -79,7 +79,7 @@ static void give_up(lki_call *call) {
     memcpy(said, call->error.text, sizeof said);
     finish(call, LK_UNAVAILABLE,
            call->request.on_way && call->once
-               ? "the server did not answer in time; whether it happened is not known"
+               ? "the server did not answer in time; the operation may still take effect"
            : *said                       ? said
            : lki_link_is_up(&wire->link) ? "the server did not answer in time"
                                          : wire->why.text);
@@ -90,7 +90,7 @@ static void await(lki_call *call, int64_t give_up_us) {
     lki_session *session = call->server->session;
     call->caller.done = false;
     if (call->request.on_way) {
-        lki_keeper_wake_by(session, give_up_us); /* it ends a connection that is silent */
+        lki_keeper_wake_by(session, give_up_us); /* to break a silent connection */
         lki_link_wait(link, &call->caller, give_up_us);
     } else {
         lki_caller_sleep(&call->caller, &session->monitor,
@@ -101,15 +101,15 @@ static void await(lki_call *call, int64_t give_up_us) {
 lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     lki_session *session = server->session;
     int64_t give_up_us = lki_after_ms(lki_now_us(), session->settings.command_timeout_ms);
-    bool excused = false;
+    bool extended = false;
     call->server = server;
     lki_caller_init(&call->caller);
     session->calls++;
     while (!call->is_over) {
         int64_t now_us = lki_now_us();
         /* After SIGSTOP the reply may already be in the socket. */
-        if (call->request.on_way && !excused && now_us > give_up_us + LKI_LATE_US) {
-            excused = true;
+        if (call->request.on_way && !extended && now_us > give_up_us + LKI_LATE_US) {
+            extended = true;
             give_up_us = now_us + LKI_GRACE_US;
         }
         if (session->closing && !call->request.on_way)

@@ -1,6 +1,7 @@
 /*
- * A question to a server that is about no handle: asked, and asked again, until it is answered or
- * command_timeout_ms are over. Everything with the monitor held.
+ * A request to a server that belongs to no handle, such as inspect or list. It is sent, and sent
+ * again after a failure, until it has its reply or command_timeout_ms are over. Every function is
+ * called with the monitor held.
  */
 #ifndef LKI_CALL_H
 #define LKI_CALL_H
@@ -11,26 +12,27 @@
 typedef struct lki_call lki_call;
 struct lki_call {
     lki_request request;
-    const char *what; /* for sentences: `lock "x"`, or "list" */
-    bool once;        /* asking twice would do harm: an answer that is lost is LK_UNAVAILABLE */
+    const char *what; /* starts error texts: `lock "x"`, or "list" */
+    bool once;        /* must not be sent twice: LK_UNAVAILABLE if the reply is lost */
     lki_sent (*encode)(const lki_call *, lki_form *, lki_bytes *);
-    /* The reply is no error. Not called once the caller has given up. */
+    /* Gets each reply that is not an error. Not called after the caller has given up. */
     lk_status (*answered)(lki_call *, const redisReply *, lki_error *);
 
+    /* The fields below belong to call.c. */
     lki_server *server;
     lki_sent sent;
     lki_caller caller;
     bool is_over;
-    bool orphaned; /* its caller has gone: it is freed when its request is completed */
-    int64_t retry_us;
-    lki_error error;
+    bool orphaned;    /* the caller has returned: free it when its request is completed */
+    int64_t retry_us; /* not to be sent again before */
+    lki_error error;  /* of the result; before that, of the last attempt */
 };
 
-/* Zeros, for a struct that begins with an lki_call. NULL: out of memory. */
+/* Zeroed memory, for a struct whose first member is an lki_call. NULL: out of memory. */
 void *lki_call_new(size_t size);
 void lki_call_free(lki_call *); /* now, or when its request is completed; NULL is fine */
 
-/* Blocks for command_timeout_ms at most; lets go of the monitor. */
+/* Blocks for at most command_timeout_ms. */
 LKI_UNLOCKS lk_status lki_call_run(lki_call *, lki_server *, lki_error *);
 
 #endif

@@ -9,7 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Whose callbacks this thread runs: a callback of one client may dispatch another's. */
+/*
+ * The clients whose callbacks this thread is running. There can be several: a callback of one
+ * client may dispatch those of another.
+ */
 typedef struct frame frame;
 struct frame {
     const lki_callbacks *of;
@@ -34,7 +37,7 @@ static lki_callback *take(lki_callbacks *callbacks, lki_callback **link) {
     return callback;
 }
 
-/* Lets go of the monitor. */
+/* Releases the monitor. */
 static void run_one(lki_callbacks *callbacks, lki_callback *callback) {
     frame here = {callbacks, inside};
     pthread_mutex_unlock(callbacks->monitor);
@@ -63,23 +66,23 @@ lk_status lki_callbacks_start(lki_callbacks *callbacks, lki_error *error) {
     if (callbacks->started || callbacks->dispatched)
         return LK_OK;
     if (!lki_thread_start(&callbacks->thread, run_all, callbacks))
-        return lki_error_set(error, LK_NOMEM, "no thread for callbacks can be started");
+        return lki_error_set(error, LK_NOMEM, "cannot start a thread for callbacks");
     callbacks->started = true;
     return LK_OK;
 }
 
-/* ------------------------------------------------------------------------------ dispatched */
+/* ------------------------------------------------------------------------------ dispatch */
 
 lk_status lki_callbacks_dispatched(lki_callbacks *callbacks, lki_error *error) {
     assert(!callbacks->started);
     callbacks->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (callbacks->ready < 0)
-        return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
     callbacks->dispatched = true;
     return LK_OK;
 }
 
-/* The count is 0 or 1: a write never finds it full, and a read may well find it 0. */
+/* The counter of the eventfd is 0 or 1. So a write cannot fail, and a read may find it 0. */
 static void set_ready(lki_callbacks *callbacks, bool is_ready) {
     uint64_t one = 1;
     ssize_t length = is_ready ? write(callbacks->ready, &one, sizeof one)
@@ -133,7 +136,7 @@ bool lki_callbacks_run_about(lki_callbacks *callbacks, const void *about) {
     return true;
 }
 
-/* ------------------------------------------------------------------------------ both ways */
+/* ------------------------------------------------------------------------------ queueing */
 
 void lki_callbacks_add(lki_callbacks *callbacks, lki_callback *callback) {
     assert((callbacks->started || callbacks->dispatched) && !callback->queued);
@@ -152,10 +155,10 @@ void lki_callbacks_add(lki_callbacks *callbacks, lki_callback *callback) {
     }
     if (was_empty && !callbacks->running)
         set_ready(callbacks, true);
-    pthread_cond_broadcast(callbacks->changed); /* whoever frees a handle runs its callbacks */
+    pthread_cond_broadcast(callbacks->changed); /* lk_lock_free may wait to run this callback */
 }
 
-static void run_what_is_left(lki_callbacks *callbacks) {
+static void run_remaining(lki_callbacks *callbacks) {
     while (callbacks->running)
         pthread_cond_wait(callbacks->changed, callbacks->monitor);
     while (callbacks->first)
@@ -170,7 +173,7 @@ void lki_callbacks_stop(lki_callbacks *callbacks) {
     bool started = callbacks->started;
     pthread_cond_signal(&callbacks->work);
     if (callbacks->dispatched)
-        run_what_is_left(callbacks);
+        run_remaining(callbacks);
     pthread_mutex_unlock(callbacks->monitor);
     if (started)
         pthread_join(callbacks->thread, NULL);

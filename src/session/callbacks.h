@@ -1,8 +1,7 @@
 /*
- * User code runs here, one callback after the other, with nothing of ours locked. Either a thread
- * of ours runs the callbacks: it is started when the first one is asked for. Or they are
- * *dispatched*: threads of the user's run them, one thread at a time, and `ready` tells an event
- * loop when.
+ * Runs the callbacks of a client, one at a time, without the monitor. Normally a thread of the
+ * library runs them; it starts when the first callback is requested. With `dispatch`, threads of
+ * the user run them, one thread at a time, and `ready` tells an event loop when there are some.
  */
 #ifndef LKI_CALLBACKS_H
 #define LKI_CALLBACKS_H
@@ -22,38 +21,47 @@ struct lki_callback {
 
 typedef struct {
     pthread_mutex_t *monitor;
-    pthread_cond_t *changed; /* dispatched: one is queued, or nobody runs any more */
-    pthread_cond_t work;     /* for the thread */
+    pthread_cond_t *changed; /* with dispatch: a callback was queued, or `running` became false */
+    pthread_cond_t work;     /* wakes the thread */
     pthread_t thread;
-    bool started, stopping;
-    bool dispatched, running; /* running: a thread of the user's runs some */
-    int ready; /* dispatched: an eventfd, readable while some are queued and nobody runs any */
+    bool started, stopping; /* of the thread */
+    bool dispatched;        /* threads of the user run the callbacks */
+    bool running;           /* with dispatch: a thread of the user is running some */
+    int ready;              /* with dispatch: an eventfd, readable while some are queued and no
+                               thread runs any; else -1 */
     lki_callback *first, *last;
-    size_t count;
+    size_t count; /* queued */
 } lki_callbacks;
 
 void lki_callbacks_init(lki_callbacks *, pthread_mutex_t *monitor, pthread_cond_t *changed);
 
-/* Before anything else: there will be no thread. LK_NOMEM: there is no descriptor. */
+/* Turns dispatch on; call it first, after init. LK_NOMEM: no descriptor is left. */
 lk_status lki_callbacks_dispatched(lki_callbacks *, lki_error *);
 
-/* With the monitor. Start it before anything is promised: LK_NOMEM when there is no thread. */
+/*
+ * With the monitor held. Starts the thread, if there is none and dispatch is off. Call it before a
+ * callback is promised to the user. LK_NOMEM: the thread cannot be started.
+ */
 lk_status lki_callbacks_start(lki_callbacks *, lki_error *);
-void lki_callbacks_add(lki_callbacks *, lki_callback *); /* runs it, once */
+
+/* With the monitor held: queues a callback, to be run once. */
+void lki_callbacks_add(lki_callbacks *, lki_callback *);
 
 /*
- * Dispatched, with the monitor; both let go of it. The first runs what is queued now, unless
- * another thread does. The second runs one callback about this handle; false: there is none, or not
- * now, and `changed` tells when to look again.
+ * With dispatch, with the monitor held. The first runs the callbacks that are queued now, unless
+ * another thread is running some. The second runs one callback about this handle. False: there is
+ * none, or another thread is running some; wait for `changed` and try again.
  */
 LKI_UNLOCKS void lki_callbacks_dispatch(lki_callbacks *);
 LKI_UNLOCKS bool lki_callbacks_run_about(lki_callbacks *, const void *about);
 
-/* Without the monitor: runs what is left, on this thread where they are dispatched; ends the
- * thread, closes the descriptor. */
+/*
+ * Without the monitor. All queued callbacks are run, with dispatch on this thread. Then the thread
+ * has ended and the descriptor is closed.
+ */
 void lki_callbacks_stop(lki_callbacks *);
 
-/* Whether this thread runs a callback of these at this moment. */
+/* Whether the calling thread is inside a callback of this client. */
 bool lki_callbacks_inside(const lki_callbacks *);
 
 #endif

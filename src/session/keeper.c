@@ -15,7 +15,7 @@
 
 enum { WIRES = 2 };
 
-/* ------------------------------------------------------------------------------ waking it */
+/* ------------------------------------------------------------------------------ waking */
 
 void lki_keeper_init(lki_keeper *keeper) {
     *keeper = (lki_keeper){.kick = -1, .timer = -1};
@@ -24,12 +24,12 @@ void lki_keeper_init(lki_keeper *keeper) {
 void lki_keeper_kick(lki_session *session) {
     static const uint64_t one = 1;
     lki_keeper *keeper = &session->keeper;
-    keeper->again = true;
+    keeper->kicked = true;
     if (!keeper->asleep)
         return;
-    keeper->asleep = false; /* once is enough */
+    keeper->asleep = false; /* further kicks need no write */
     if (write(keeper->kick, &one, sizeof one) < 0)
-        return; /* EAGAIN: it has been kicked already */
+        return; /* EAGAIN: the eventfd is already readable */
 }
 
 static void set_timer(int timer, int64_t due_us) {
@@ -42,11 +42,11 @@ static void set_timer(int timer, int64_t due_us) {
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* Its alarm is set to an earlier time while it sleeps on: most alarms are never needed. */
+/* Moves the timer without waking the keeper: most deadlines are moved again before they come. */
 void lki_keeper_due(lki_session *session, int64_t due_us) {
     lki_keeper *keeper = &session->keeper;
     if (!keeper->asleep || due_us >= keeper->wakes_us)
-        return; /* while it is awake it looks at the timers before it sleeps, anyway */
+        return; /* while awake, it reads next_due_us() before it sleeps */
     keeper->wakes_us = due_us;
     set_timer(keeper->timer, due_us);
 }
@@ -54,13 +54,13 @@ void lki_keeper_due(lki_session *session, int64_t due_us) {
 void lki_keeper_wake_by(lki_session *session, int64_t due_us) {
     lki_keeper *keeper = &session->keeper;
     lki_keeper_due(session, due_us);
-    if (due_us < keeper->wanted_us)
-        keeper->wanted_us = due_us;
+    if (due_us < keeper->wake_by_us)
+        keeper->wake_by_us = due_us;
 }
 
-/* ------------------------------------------------------------------------------ its work */
+/* ------------------------------------------------------------------------------ a round */
 
-/* Before anything is said to have run out: a late keeper may find that it was renewed. */
+/* Before holds are declared lost: if the keeper is late, their renewals may be in the socket. */
 static void read_answers(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++) {
         lki_link *link = &session->servers[i].commands.link;
@@ -77,23 +77,23 @@ static int64_t next_due_us(const lki_session *session) {
     return session->events->next_due_us(session->context);
 }
 
-/* Returns when to work again. */
+/* One round. Returns when to do the next. */
 static int64_t work(lki_session *session) {
     lki_keeper *keeper = &session->keeper;
     int64_t now_us = lki_now_us(), next_us = LKI_NEVER;
-    keeper->again = false;
-    keeper->wanted_us = LKI_NEVER;
+    keeper->kicked = false;
+    keeper->wake_by_us = LKI_NEVER;
     if (next_due_us(session) <= now_us)
         read_answers(session);
     session->events->due(session->context, now_us);
     for (size_t i = 0; i < session->server_count; i++)
         next_us = earlier(next_us, lki_server_tend(&session->servers[i], now_us));
-    return earlier(earlier(next_us, next_due_us(session)), keeper->wanted_us);
+    return earlier(earlier(next_us, next_due_us(session)), keeper->wake_by_us);
 }
 
-/* ------------------------------------------------------------------------------ its sleep */
+/* ------------------------------------------------------------------------------ sleeping */
 
-static void drain(int fd) {
+static void clear(int fd) {
     uint64_t count;
     while (read(fd, &count, sizeof count) > 0) {}
 }
@@ -103,7 +103,7 @@ static lki_link *link_at(lki_session *session, size_t i) {
     return i % WIRES ? &server->messages.link : &server->commands.link;
 }
 
-/* Waits until something is to be read or done, and reads it; lets go of the monitor. */
+/* Sleeps until a kick, the timer or a socket, and reads the sockets. Releases the monitor. */
 static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due_us) {
     lki_keeper *keeper = &session->keeper;
     size_t links = session->server_count * WIRES;
@@ -125,9 +125,9 @@ static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due
     keeper->asleep = false;
     if (ready <= 0)
         return;
-    drain(keeper->kick);
+    clear(keeper->kick);
     if (polled[links + 1].revents)
-        drain(keeper->timer);
+        clear(keeper->timer);
     for (size_t i = 0; i < links; i++) {
         if (polled[i].fd < 0 || !polled[i].revents)
             continue;
@@ -149,7 +149,7 @@ static void *keep(void *context) {
     pthread_mutex_lock(&session->monitor);
     while (!session->keeper.stop) {
         int64_t due_us = work(session);
-        if (!session->keeper.stop && !session->keeper.again)
+        if (!session->keeper.stop && !session->keeper.kicked)
             sleep_until(session, run->polled, due_us);
     }
     for (size_t i = 0; i < session->server_count * WIRES; i++) {
@@ -162,7 +162,7 @@ static void *keep(void *context) {
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------ its life */
+/* ------------------------------------------------------------------------------ start and end */
 
 lk_status lki_keeper_start(lki_session *session, lki_error *error) {
     lki_keeper *keeper = &session->keeper;
@@ -181,7 +181,9 @@ lk_status lki_keeper_start(lki_session *session, lki_error *error) {
     if (run)
         lki_free(run->polled);
     lki_free(run);
-    return lki_error_set(error, LK_NOMEM, "no thread or descriptor left for the client");
+    return lki_error_set(error, LK_NOMEM,
+                         "cannot start the client's background thread: out of threads, "
+                         "file descriptors or memory");
 }
 
 void lki_keeper_stop(lki_session *session) {

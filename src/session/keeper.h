@@ -1,6 +1,6 @@
 /*
- * The background thread of a session: renews, notices what ran out, connects again, and reads when no
- * caller does. It is the only one that does these, and it never runs user code.
+ * The background thread of a session: renews, notices expired holds and timeouts, reconnects, and
+ * reads when no caller does. No other thread does the first three. It never runs user code.
  */
 #ifndef LKI_KEEPER_H
 #define LKI_KEEPER_H
@@ -15,23 +15,24 @@ typedef struct lki_session lki_session;
 typedef struct {
     pthread_t thread;
     bool running, stop;
-    int kick;  /* an eventfd */
-    int timer; /* a timerfd on CLOCK_BOOTTIME: poll's own timeout sleeps with the machine */
-    bool asleep, again; /* again: it was kicked while awake, so it must not sleep yet */
-    int64_t wakes_us;   /* when it will look again by itself, while it is asleep */
-    int64_t wanted_us;  /* when somebody wants it to, at the latest, while it is awake */
+    int kick;           /* an eventfd that ends its sleep; -1: none */
+    int timer;          /* a timerfd on CLOCK_BOOTTIME, since poll's timeout stops in a suspend */
+    bool asleep;        /* in poll */
+    bool kicked;        /* since its round began: it must do another round before it sleeps */
+    int64_t wakes_us;   /* valid while asleep: when its timer ends the sleep */
+    int64_t wake_by_us; /* valid while awake: the next round must begin by then */
 } lki_keeper;
 
-/* With the monitor. */
+/* With the monitor held, except lki_keeper_init() and lki_keeper_start(). */
 void lki_keeper_init(lki_keeper *);
 lk_status lki_keeper_start(lki_session *, lki_error *);
-void lki_keeper_kick(lki_session *);                    /* look now */
-void lki_keeper_wake_by(lki_session *, int64_t due_us); /* look then, if not before */
+void lki_keeper_kick(lki_session *);                    /* do a round now */
+void lki_keeper_wake_by(lki_session *, int64_t due_us); /* do a round by then */
 
-/* The same, for an instant that lki_session_events.next_due_us() knows. */
+/* As lki_keeper_wake_by(), for an instant that lki_session_events.next_due_us() includes. */
 void lki_keeper_due(lki_session *, int64_t due_us);
 
-/* Without the monitor: ends the thread; its descriptors are closed with lki_keeper_free. */
+/* Without the monitor. Ends the thread; lki_keeper_free() then closes its descriptors. */
 void lki_keeper_stop(lki_session *);
 void lki_keeper_free(lki_keeper *);
 

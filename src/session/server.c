@@ -12,14 +12,15 @@
 enum {
     BACKOFF_LEAST_MS = 10,
     BACKOFF_MOST_MS = 1000,
-    PATIENCE_US = 50000, /* how long the keeper leaves what is not urgent to the next caller */
+    KEEPER_DELAY_US = 50000, /* the keeper leaves replies to the next caller for this long */
     HEARTBEAT_MS = 10000,
-    WAITING_HEARTBEAT_MS = 400, /* with the next two: a hand-over is claimed within its second */
-    LATE_HEARTBEAT_MS = 200,    /* an answer that takes longer: messages may not come either */
-    DEAF_MS = 1000,             /* and when the server answers commands meanwhile: they do not */
-    WAITERS_IN_A_MS = 20,       /* how many are refreshed, so that a crowd does not drown it */
-    UNHURRIED_MS = 100,
-    SHORT_LIVED_US = 100000 /* a connection that ends sooner is as good as none */
+    /* While operations wait: with the next, a grant whose message is lost is claimed in time. */
+    WAITING_HEARTBEAT_MS = 400,
+    LATE_HEARTBEAT_MS = 200, /* a reply later than this: messages may not arrive either */
+    DEAD_MESSAGES_MS = 1000, /* no reply for so long, but replies to commands: break the wire */
+    REFRESHES_PER_MS = 20,   /* limits the load on the server when many operations wait */
+    SOON_MS = 100,
+    SHORT_LIVED_US = 100000 /* a connection that broke sooner counts as a failed attempt */
 };
 
 typedef struct {
@@ -27,20 +28,20 @@ typedef struct {
     lki_identity identity;
 } dialed;
 
-/* ------------------------------------------------------------------------------ up and down */
+/* ------------------------------------------------------------------------------ wires */
 
 static bool is_messages(const lki_wire *wire) {
     return wire == &wire->server->messages;
 }
 
-/* The first attempt comes at once, the next ones after longer and longer pauses. */
+/* The first attempt is immediate; the pauses before the next ones grow. */
 static void back_off(lki_wire *wire) {
     int64_t now_us = lki_now_us(), ms = 0;
     if (wire->failures) {
         unsigned doublings = wire->failures < 8 ? wire->failures - 1 : 7;
         ms = BACKOFF_LEAST_MS << doublings;
         ms = ms > BACKOFF_MOST_MS ? BACKOFF_MOST_MS : ms;
-        ms -= ms * (now_us % 256) / 1024; /* so that not all come back at once */
+        ms -= ms * (now_us % 256) / 1024; /* so that not all clients reconnect at the same time */
     }
     wire->failures++;
     wire->next_dial_us = lki_after_ms(now_us, ms);
@@ -65,14 +66,14 @@ static void wire_broken(void *context, const lki_error *error) {
     lki_keeper_kick(session);
 }
 
-/* Somebody will come by and read, most likely; if not, the keeper does, a little later. */
+/* The next caller will probably read. If there is none, the keeper reads, a little later. */
 static void wire_unread(void *context) {
     lki_wire *wire = context;
     lki_server *server = wire->server;
     if (wire->urgent || (is_messages(wire) && server->async_waiting))
         lki_keeper_kick(server->session);
     else
-        lki_keeper_wake_by(server->session, wire->link.unread_since_us + 2 * PATIENCE_US);
+        lki_keeper_wake_by(server->session, wire->link.unread_since_us + 2 * KEEPER_DELAY_US);
 }
 
 static void wire_relieve(void *context) {
@@ -80,7 +81,7 @@ static void wire_relieve(void *context) {
     lki_keeper_kick(wire->server->session);
 }
 
-/* While it is awake it finds out by itself; it may be the one who wrote. */
+/* While the keeper is awake it needs no kick: it checks for output before it sleeps. */
 static void wire_full(void *context) {
     lki_wire *wire = context;
     if (wire->server->session->keeper.asleep)
@@ -99,7 +100,10 @@ static void drain(const lki_server *server) {
     server->session->events->drain(server->session->context);
 }
 
-/* Whoever reads commands sends what came of it; a reader of messages leaves that to the keeper. */
+/*
+ * The driver of the commands wire then sends the requests that were committed here. The driver of
+ * the messages wire does not, so the keeper must.
+ */
 static void wire_delivered(void *context) {
     const lki_wire *wire = context;
     lki_server *server = wire->server;
@@ -152,8 +156,8 @@ static int64_t heartbeat_ms(const lki_server *server) {
     return server->waiting ? WAITING_HEARTBEAT_MS : HEARTBEAT_MS;
 }
 
-/* dialed_us: when the dialing began. */
-static lk_status wire_up(lki_wire *wire, const dialed *found, int64_t dialed_us) {
+/* dialed_us: when dialing began, which was before any message on this connection. */
+static lk_status wire_attach(lki_wire *wire, const dialed *found, int64_t dialed_us) {
     if (lki_link_attach(&wire->link, found->transport) != LK_OK)
         return LK_NOMEM;
     wire->down_since_us = LKI_NEVER;
@@ -168,8 +172,8 @@ static lk_status wire_up(lki_wire *wire, const dialed *found, int64_t dialed_us)
 /* ------------------------------------------------------------------------------ dialing */
 
 /*
- * One attempt to get a connection that is ready for use. Blocks; without the monitor. earlier: see
- * net/greet.h. Statuses as lk_open, and LK_CANCELED.
+ * One attempt to make a connection that is ready for use. Blocks; call it without the monitor.
+ * earlier: see net/greet.h. Statuses as lk_open, and LK_CANCELED.
  */
 static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, dialed *out,
                               lki_error *error) {
@@ -201,7 +205,7 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     return status;
 }
 
-static void put_off(lki_wire *wire, const lki_error *error) {
+static void dial_failed(lki_wire *wire, const lki_error *error) {
     lki_session *session = wire->server->session;
     wire->why = *error;
     if (!wire->unreachable)
@@ -210,22 +214,22 @@ static void put_off(lki_wire *wire, const lki_error *error) {
     if (!wire->failures)
         wire->failures = 1;
     back_off(wire);
-    bool for_good = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
-    if (is_messages(wire) && for_good)
+    bool is_final = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
+    if (is_messages(wire) && is_final)
         session->events->refused(session->context, wire->server, error);
     session->events->drain(session->context);
 }
 
-static void log_up(const lki_wire *wire) {
+static void log_connected(const lki_wire *wire) {
     lki_session *session = wire->server->session;
     lki_log(session, LK_LOG_INFO, "connected to %s%s", session->topology->shown,
             is_messages(wire) ? " for messages" : "");
 }
 
-static void tell_up(lki_wire *wire) {
+static void report_connected(lki_wire *wire) {
     lki_server *server = wire->server;
     lki_session *session = server->session;
-    log_up(wire);
+    log_connected(wire);
     if (is_messages(wire))
         session->events->subscribed(session->context, server);
     else
@@ -246,16 +250,16 @@ static void *dial_wire(void *context) {
     int64_t dialed_us = lki_now_us();
     lk_status status = connect_wire(wire, &earlier, &found, &error);
     pthread_mutex_lock(&session->monitor);
-    if (status == LK_OK && wire_up(wire, &found, dialed_us) != LK_OK) {
+    if (status == LK_OK && wire_attach(wire, &found, dialed_us) != LK_OK) {
         lki_transport_close(found.transport);
         status = lki_error_no_memory(&error);
     }
     if (status == LK_OK)
-        tell_up(wire);
+        report_connected(wire);
     else
-        put_off(wire, &error);
+        dial_failed(wire, &error);
     pthread_cond_broadcast(&session->ended);
-    wire->dialing = false; /* last: from now on the keeper may join this thread */
+    wire->dialing = false; /* last: the keeper may join this thread from now on */
     lki_keeper_kick(session);
     pthread_mutex_unlock(&session->monitor);
     return NULL;
@@ -263,12 +267,12 @@ static void *dial_wire(void *context) {
 
 static void dial(lki_wire *wire) {
     lki_error error;
-    if (wire->to_join)
+    if (wire->has_dialer)
         pthread_join(wire->dialer, NULL);
-    wire->to_join = wire->dialing = lki_thread_start(&wire->dialer, dial_wire, wire);
+    wire->has_dialer = wire->dialing = lki_thread_start(&wire->dialer, dial_wire, wire);
     if (!wire->dialing) {
-        lki_error_set(&error, LK_NOMEM, "no thread can be started to connect again");
-        put_off(wire, &error);
+        lki_error_set(&error, LK_NOMEM, "cannot start a thread to connect again");
+        dial_failed(wire, &error);
     }
 }
 
@@ -279,20 +283,20 @@ lk_status lki_server_open(lki_server *server, lki_error *error) {
     lk_status status = connect_wire(&server->commands, NULL, &found, error);
     if (status != LK_OK)
         return status;
-    if (wire_up(&server->commands, &found, dialed_us) != LK_OK) {
+    if (wire_attach(&server->commands, &found, dialed_us) != LK_OK) {
         lki_transport_close(found.transport);
         return lki_error_no_memory(error);
     }
     pthread_mutex_lock(&session->monitor);
-    log_up(&server->commands);
+    log_connected(&server->commands);
     pthread_mutex_unlock(&session->monitor);
     return LK_OK;
 }
 
 static void join_dialer(lki_wire *wire) {
-    if (wire->to_join)
+    if (wire->has_dialer)
         pthread_join(wire->dialer, NULL);
-    wire->to_join = false;
+    wire->has_dialer = false;
 }
 
 void lki_server_join_dialers(lki_server *server) {
@@ -312,8 +316,8 @@ void lki_server_dial_now(lki_server *server) {
 void lki_server_want_messages(lki_server *server) {
     lki_wire *wire = &server->messages;
     int64_t now_us = lki_now_us();
-    bool put_off = wire->wanted && !wire->failures && wire->next_dial_us > now_us;
-    if (wire->wanted && !put_off)
+    bool is_delayed = wire->wanted && !wire->failures && wire->next_dial_us > now_us;
+    if (wire->wanted && !is_delayed)
         return;
     wire->wanted = true;
     wire->next_dial_us = now_us;
@@ -325,7 +329,7 @@ void lki_server_want_messages_soon(lki_server *server) {
     if (wire->wanted)
         return;
     wire->wanted = true;
-    wire->next_dial_us = lki_after_ms(lki_now_us(), UNHURRIED_MS);
+    wire->next_dial_us = lki_after_ms(lki_now_us(), SOON_MS);
     lki_keeper_wake_by(server->session, wire->next_dial_us);
 }
 
@@ -333,31 +337,34 @@ bool lki_server_is_subscribed(const lki_server *server) {
     return lki_link_is_up(&server->messages.link);
 }
 
-/* ------------------------------------------------------------------------------ keeping */
+/* ------------------------------------------------------------------------------ a round */
 
-/* When it will have been silent for too long. */
-static int64_t silent_us(const lki_wire *wire) {
+/* When the silence of the server will have been too long; LKI_NEVER: it owes no reply. */
+static int64_t silence_end_us(const lki_wire *wire) {
     int64_t since_us = lki_link_silent_since_us(&wire->link);
     int64_t end_us = lki_after_ms(since_us, wire->server->session->settings.command_timeout_ms);
     return wire->grace_until_us > end_us ? wire->grace_until_us : end_us;
 }
 
-/* Once in a silence: a caller may read this connection, and not have come to it. */
-static bool is_excused(lki_wire *wire, int64_t now_us) {
+/*
+ * Once in a silence, if it is noticed late: a caller may be the driver, and not have read yet.
+ * True: the silence may last until grace_until_us.
+ */
+static bool extend_if_late(lki_wire *wire, int64_t now_us) {
     if (wire->grace_until_us >= lki_link_silent_since_us(&wire->link) ||
-        now_us <= silent_us(wire) + LKI_LATE_US)
+        now_us <= silence_end_us(wire) + LKI_LATE_US)
         return false;
     wire->grace_until_us = now_us + LKI_GRACE_US;
     return true;
 }
 
-/* After SIGSTOP the reply may already be in the socket: so the keeper reads before it judges. */
+/* After SIGSTOP the reply may already be in the socket, so the keeper reads first. */
 static void break_if_silent(lki_wire *wire, int64_t now_us) {
     lki_session *session = wire->server->session;
     lki_error error;
-    if (now_us >= silent_us(wire) && lki_link_keeper_take(&wire->link))
+    if (now_us >= silence_end_us(wire) && lki_link_keeper_take(&wire->link))
         lki_link_keeper_read(&wire->link);
-    if (now_us < silent_us(wire) || is_excused(wire, now_us))
+    if (now_us < silence_end_us(wire) || extend_if_late(wire, now_us))
         return;
     lki_error_set(&error, LK_UNAVAILABLE, "%s: the server did not answer within %lld ms",
                   session->topology->shown, (long long)session->settings.command_timeout_ms);
@@ -368,7 +375,7 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
     return a_us < b_us ? a_us : b_us;
 }
 
-static void heart_beats(lki_request *request, const redisReply *reply) {
+static void heartbeat_answered(lki_request *request, const redisReply *reply) {
     lki_wire *wire = (lki_wire *)(void *)((char *)request - offsetof(lki_wire, heartbeat));
     if (reply)
         wire->published_us = request->sent_us;
@@ -378,58 +385,61 @@ static void send_heartbeat(lki_wire *wire, int64_t now_us) {
     lki_bytes *out = lki_link_begin(&wire->link);
     lki_resp_command(out, 1);
     lki_resp_text(out, "PING");
-    wire->heartbeat.complete = heart_beats;
-    lki_link_commit(&wire->link, &wire->heartbeat, now_us); /* without memory: the next one */
+    wire->heartbeat.complete = heartbeat_answered;
+    lki_link_commit(&wire->link, &wire->heartbeat, now_us); /* LK_NOMEM: this one is skipped */
     wire->heartbeat_us = lki_after_ms(now_us, heartbeat_ms(wire->server));
 }
 
-/* Since when it may be that messages do not come, if it is now; LKI_NEVER: they do. */
-static int64_t deaf_since_us(const lki_wire *wire) {
+/* From when on messages may not arrive, which may be in the future; LKI_NEVER: they arrive. */
+static int64_t missing_since_us(const lki_wire *wire) {
     if (!lki_link_is_up(&wire->link))
         return wire->down_since_us;
     return wire->heartbeat.on_way ? lki_after_ms(wire->heartbeat.sent_us, LATE_HEARTBEAT_MS)
                                   : LKI_NEVER;
 }
 
-/* The server has answered commands that were sent after the heartbeat, and not the heartbeat. */
+/* The server has answered a command that was sent after the heartbeat, but not the heartbeat. */
 static bool is_dead(const lki_wire *wire, int64_t now_us) {
-    return wire->heartbeat.on_way && now_us >= lki_after_ms(wire->heartbeat.sent_us, DEAF_MS) &&
+    return wire->heartbeat.on_way &&
+           now_us >= lki_after_ms(wire->heartbeat.sent_us, DEAD_MESSAGES_MS) &&
            lki_link_answered_sent_us(&wire->server->commands.link) > wire->heartbeat.sent_us;
 }
 
 /*
- * While messages do not come, waiters ask the server themselves: each refresh finds a grant, and
- * claims it. Returns when to look again.
+ * While messages may not arrive, refreshes all waiters repeatedly: a refresh finds a grant, and
+ * claims it. Returns when to call it again.
  */
-static int64_t ask_for_messages(lki_wire *wire, int64_t now_us) {
+static int64_t refresh_without_messages(lki_wire *wire, int64_t now_us) {
     lki_server *server = wire->server;
     const lki_session *session = server->session;
-    int64_t since_us = deaf_since_us(wire);
+    int64_t since_us = missing_since_us(wire);
     if (!server->waiting || since_us > now_us)
         return server->waiting ? since_us : LKI_NEVER;
     if (is_dead(wire, now_us)) {
         lki_error error;
-        lki_error_set(&error, LK_UNAVAILABLE, "%s: the connection for messages is dead",
+        lki_error_set(&error, LK_UNAVAILABLE,
+                      "%s: the server does not answer on the connection for messages",
                       session->topology->shown);
         lki_link_break(&wire->link, &error);
     }
-    if (now_us >= wire->deaf_us && lki_link_is_up(&server->commands.link)) {
-        session->events->unheard(session->context, server);
-        wire->deaf_us =
-            lki_after_ms(now_us, LATE_HEARTBEAT_MS + (int64_t)(server->waiting / WAITERS_IN_A_MS));
+    if (now_us >= wire->next_refresh_us && lki_link_is_up(&server->commands.link)) {
+        session->events->messages_missing(session->context, server);
+        wire->next_refresh_us =
+            lki_after_ms(now_us, LATE_HEARTBEAT_MS + (int64_t)(server->waiting / REFRESHES_PER_MS));
     }
-    return wire->deaf_us > now_us ? wire->deaf_us : LKI_NEVER; /* LKI_NEVER: it is told when up */
+    /* LKI_NEVER: commands are down; when they are up again, the keeper does a round. */
+    return wire->next_refresh_us > now_us ? wire->next_refresh_us : LKI_NEVER;
 }
 
-/* Of messages: a silent connection may be a dead one. Returns when to look again. */
+/* Sends heartbeats, to notice when messages do not arrive. Returns when to call it again. */
 static int64_t tend_messages(lki_wire *wire, int64_t now_us) {
     if (!is_messages(wire) || !wire->wanted)
         return LKI_NEVER;
     bool is_up = lki_link_is_up(&wire->link);
     if (is_up && !wire->heartbeat.on_way && now_us >= wire->heartbeat_us)
         send_heartbeat(wire, now_us);
-    int64_t due_us = ask_for_messages(wire, now_us);
-    /* What is not answered is the business of break_if_silent(). */
+    int64_t due_us = refresh_without_messages(wire, now_us);
+    /* While a heartbeat has no reply, break_if_silent() watches the time. */
     return is_up && !wire->heartbeat.on_way ? earlier(due_us, wire->heartbeat_us) : due_us;
 }
 
@@ -449,18 +459,19 @@ int64_t lki_server_published_us(const lki_server *server) {
     return server->messages.published_us;
 }
 
+/* Decides whether the keeper is the driver until its next round. */
 static void take_or_leave(lki_wire *wire, int64_t now_us) {
     lki_link *link = &wire->link;
     bool messages = is_messages(wire);
     bool to_read = messages || lki_link_has_requests(link);
-    bool at_once = wire->urgent || link->kept || (messages && wire->server->async_waiting) ||
-                   now_us >= link->unread_since_us + PATIENCE_US;
+    bool now = wire->urgent || link->kept || (messages && wire->server->async_waiting) ||
+               now_us >= link->unread_since_us + KEEPER_DELAY_US;
     bool taken = false;
-    if (to_read && at_once && !(messages && lki_link_has_sleepers(link)))
+    if (to_read && now && !(messages && lki_link_has_sleepers(link)))
         taken = lki_link_keeper_take(link);
     else
         lki_link_keeper_leave(link);
-    if (taken || !to_read) /* otherwise a caller reads, and whoever is urgent comes after it */
+    if (taken || !to_read) /* else a caller drives; when it leaves, the keeper must still hurry */
         wire->urgent = false;
 }
 
@@ -475,10 +486,10 @@ static int64_t wire_tend(lki_wire *wire, int64_t now_us) {
     take_or_leave(wire, now_us);
     if (!lki_link_is_up(link))
         return wire->wanted && !wire->dialing ? earlier(due_us, wire->next_dial_us) : due_us;
-    due_us = earlier(due_us, silent_us(wire));
+    due_us = earlier(due_us, silence_end_us(wire));
     bool to_read = is_messages(wire) || lki_link_has_requests(link);
     if (to_read && !link->kept)
-        due_us = earlier(due_us, now_us + 2 * PATIENCE_US);
+        due_us = earlier(due_us, now_us + 2 * KEEPER_DELAY_US);
     return due_us;
 }
 

@@ -41,7 +41,7 @@ static lk_status draw_id(char id[LKI_CLIENT_ID_LENGTH + 1], lki_error *error) {
         length = getrandom(bytes, sizeof bytes, 0);
     } while (length < 0 && errno == EINTR);
     if (length != sizeof bytes)
-        return lki_error_set(error, LK_INTERNAL, "no random numbers: %s", strerror(errno));
+        return lki_error_set(error, LK_INTERNAL, "cannot read random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(id + 2 * i, 3, "%02x", bytes[i]);
     return LK_OK;
@@ -92,7 +92,7 @@ lk_status lki_session_open(lki_session *session, lki_error *error) {
     lk_status status;
     session->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (session->stop_fd < 0)
-        return lki_error_set(error, LK_NOMEM, "no descriptor left: %s", strerror(errno));
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
     if ((status = draw_id(session->id, error)) || (status = make_channel(session, error)) ||
         (status = make_servers(session, error)) || (status = prepare_callbacks(session, error)) ||
         (status = connect_all(session, error)))
@@ -105,7 +105,7 @@ lk_status lki_session_open(lki_session *session, lki_error *error) {
 static void make_readable(int stop_fd) {
     static const uint64_t one = 1;
     if (stop_fd >= 0 && write(stop_fd, &one, sizeof one) < 0)
-        return; /* EAGAIN: it is readable already */
+        return; /* EAGAIN: it is already readable */
 }
 
 void lki_session_stop(lki_session *session) {
@@ -146,7 +146,7 @@ void lki_session_close_after_fork(lki_session *session) {
         close(session->callbacks.ready);
 }
 
-/* ------------------------------------------------------------------------------ while it lives */
+/* ------------------------------------------------------------------------------ references */
 
 void lki_session_retain(lki_session *session) {
     session->references++;
@@ -158,6 +158,8 @@ void lki_session_release(lki_session *session) {
     if (last)
         session->destroy(session);
 }
+
+/* ------------------------------------------------------------------------------ servers */
 
 void lki_session_settle(lki_session *session) {
     if (!session->events->drain(session->context))
@@ -178,7 +180,7 @@ lki_tls_files lki_settings_tls(const lki_settings *settings) {
 
 /* ------------------------------------------------------------------------------ the log */
 
-/* Log lines are for user code to write, so they go the way of callbacks. */
+/* lk_log_fn is user code, so a log line is queued as a callback. */
 typedef struct {
     lki_callback callback;
     lk_log_fn *log;
@@ -198,7 +200,7 @@ void lki_log(lki_session *session, lk_log_level level, const char *format, ...) 
         return;
     log_entry *entry = lki_new(sizeof *entry);
     if (!entry)
-        return; /* the log is not worth failing for */
+        return; /* out of memory: the line is lost, the operation goes on */
     entry->callback.run = write_entry;
     entry->log = session->settings.log;
     entry->arg = session->settings.log_arg;

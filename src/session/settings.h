@@ -1,4 +1,4 @@
-/* The options of a client, as client/settings.c has checked and copied them. Never changed. */
+/* The options of a client. client/settings.c checks and copies them; they never change after. */
 #ifndef LKI_SESSION_SETTINGS_H
 #define LKI_SESSION_SETTINGS_H
 

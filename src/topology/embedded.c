@@ -1,4 +1,4 @@
-/* `local:`: one server, the user's private one, started when it does not run. */
+/* `local:`: one server, the private server of the user. It is started if it does not run. */
 #include "base/memory.h"
 #include "local/local.h"
 #include "topology/topology.h"
@@ -50,7 +50,7 @@ static lk_status embedded_open(const char *url, const char *password, lki_topolo
                                                  embedded_locate};
     (void)password;
     if (url[strlen("local:")])
-        return lki_error_set(error, LK_INVALID, "the URL has something behind local:");
+        return lki_error_set(error, LK_INVALID, "the URL has something after local:; remove it");
     embedded *self = lki_new(sizeof *self);
     if (!self)
         return lki_error_no_memory(error);

@@ -1,4 +1,4 @@
-/* One server, at the address of the URL. */
+/* One server, whose address is in the URL. */
 #include "base/memory.h"
 #include "net/url.h"
 #include "topology/topology.h"

@@ -6,7 +6,7 @@
 
 static const lki_topology_kind *const kinds[] = {&lki_topology_single, &lki_topology_embedded};
 
-/* Drawn up, not built yet: whoever writes one should learn that it is not their typing. */
+/* Planned schemes have an error of their own, so that users do not look for a typing mistake. */
 static const char *const planned[] = {"redis+sentinel",   "rediss+sentinel", "valkey+sentinel",
                                       "valkeys+sentinel", "redis+cluster",   "rediss+cluster",
                                       "valkey+cluster",   "valkeys+cluster", "quorum"};
@@ -28,21 +28,21 @@ lk_status lki_topology_open(const char *url, const char *password, lki_topology 
     const char *colon = strchr(url, ':');
     if (!*url)
         return lki_error_set(error, LK_INVALID,
-                             "the URL is empty; give none, and it is LATCHKEY_URL, that of "
-                             "latchkey.conf(5), or local:");
+                             "the URL is empty; without a URL, latchkey uses LATCHKEY_URL, the url "
+                             "of latchkey.conf(5), or local:");
     if (!colon)
         return lki_error_set(error, LK_INVALID,
-                             "the URL has no scheme; it begins with local:, redis://, rediss://, "
-                             "valkey://, valkeys:// or unix://");
+                             "the URL has no scheme; it must begin with local:, redis://, "
+                             "rediss://, valkey://, valkeys:// or unix://");
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
         return kind->open(url, password, out, error);
     for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
         if (is_scheme(url, length, planned[i]))
-            return lki_error_set(error, LK_UNSUPPORTED, "%s: is not in this version of latchkey",
-                                 planned[i]);
+            return lki_error_set(error, LK_UNSUPPORTED,
+                                 "this version of latchkey does not support %s:", planned[i]);
     return lki_error_set(error, LK_INVALID,
-                         "the URL's scheme is not one of local:, redis://, rediss://, valkey://, "
-                         "valkeys:// and unix://");
+                         "the scheme of the URL is not one of local:, redis://, rediss://, "
+                         "valkey://, valkeys:// and unix://");
 }

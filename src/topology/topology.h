@@ -1,4 +1,4 @@
-/* Which server has a lock, and where that server is now. Each topology has a file of its own. */
+/* Decides which server has a lock, and where that server is. Each topology has its own file. */
 #ifndef LKI_TOPOLOGY_H
 #define LKI_TOPOLOGY_H
 
@@ -10,10 +10,11 @@ typedef struct lki_topology lki_topology;
 typedef struct {
     void (*close)(lki_topology *);
     size_t (*server_count)(const lki_topology *);
-    size_t (*server_of)(const lki_topology *, const char *name); /* below server_count */
+    /* The index of the server that has the lock `name`, below server_count. */
+    size_t (*server_of)(const lki_topology *, const char *name);
     /*
-     * Where a server is at this moment; asked before each attempt to connect, from any thread, and
-     * may block until deadline_us or until stop_fd becomes readable (-1: never).
+     * Where the server is now. Called before each attempt to connect, on any thread, without the
+     * monitor. May block until deadline_us, or until stop_fd becomes readable (-1: never).
      */
     lk_status (*locate)(lki_topology *, size_t server, int64_t deadline_us, int stop_fd,
                         lki_endpoint *out, lki_error *);
@@ -22,17 +23,20 @@ typedef struct {
 /* The first member of every topology. */
 struct lki_topology {
     const lki_topology_methods *methods;
-    char *shown; /* the URL for people, without secrets; the topology's own */
+    char *shown; /* the URL without the password, for error texts; owned by the topology */
 };
 
 typedef struct {
-    const char *const *schemes; /* what stands before the first colon of a URL; ended by NULL */
+    const char *const *schemes; /* of its URLs: the text before the first colon; ends with NULL */
     lk_status (*open)(const char *url, const char *password, lki_topology **out, lki_error *);
 } lki_topology_kind;
 
 extern const lki_topology_kind lki_topology_single, lki_topology_embedded;
 
-/* Finds the topology by the URL's scheme, and opens it; connects to nobody. */
+/*
+ * Finds the topology by the scheme of the URL, and opens it. Does not connect. LK_INVALID,
+ * LK_UNSUPPORTED (a planned scheme), LK_UNAVAILABLE (local: in a private /tmp), LK_NOMEM.
+ */
 lk_status lki_topology_open(const char *url, const char *password, lki_topology **out, lki_error *);
 
 #endif

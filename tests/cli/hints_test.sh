@@ -78,16 +78,16 @@ test_files_that_cannot_be_used_name_options() {
     : >empty.pem
     local url=rediss://127.0.0.1:1
     expect_exit 64 "$latchkey" ls -u "$url" --tls-ca nowhere.pem
-    expect_said "latchkey ls: --tls-ca, nowhere.pem, cannot be read"
+    expect_said "latchkey ls: --tls-ca: nowhere.pem cannot be read"
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-ca empty.pem
-    expect_said "--tls-ca, the file empty.pem, has no certificate"
+    expect_said "--tls-ca: the file empty.pem contains no certificate"
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-cert empty.pem
-    expect_said "--tls-cert, the file empty.pem,"
+    expect_said "--tls-cert: the file empty.pem "
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-cert cert.pem --tls-key empty.pem
-    expect_said "--tls-key, the file empty.pem, has no key that belongs to --tls-cert"
+    expect_said "--tls-key: the file empty.pem contains no key that belongs to --tls-cert"
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-key key.pem
     expect_said "--tls-key without --tls-cert"
@@ -96,7 +96,7 @@ test_files_that_cannot_be_used_name_options() {
     expect_said "--tls-server-name is no name"
     expect_options
     expect_exit 64 "$latchkey" ls -u redis://127.0.0.1:1 --tls-ca cert.pem
-    expect_said "--tls-ca is given, and the URL is one without TLS"
+    expect_said "--tls-ca is set, but the URL does not use TLS"
     expect_options
 }
 

@@ -17,8 +17,8 @@ static void assert_becomes(const char *sentence, const char *wanted) {
 
 static void a_field_becomes_its_option(void **state) {
     (void)state;
-    assert_becomes("tls_ca, the file /x, has no certificate in it (none)",
-                   "--tls-ca, the file /x, has no certificate in it (none)");
+    assert_becomes("tls_ca: the file /x contains no certificate (none)",
+                   "--tls-ca: the file /x contains no certificate (none)");
     assert_becomes("tls_key without tls_cert; give both",
                    "--tls-key without --tls-cert; give both");
     assert_becomes("use a host, or a tls_server_name, that it names",
@@ -41,7 +41,7 @@ static void names_and_files_stay_as_they_are(void **state) {
         "lock \"a tls_ca b\" on local: was lost",
         "lock \"a\": owner must \": prefix must be\" was lost",
         "no such file: /etc/tls_ca, nor tls_cab, nor x.tls_ca",
-        "take another name or prefix",
+        "choose another name or prefix",
         "another owner must wait",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

@@ -140,6 +140,26 @@ TEST(handles_of_a_closed_client_say_that_it_is) {
     assert_nothing_left();
 }
 
+/* A lost hold stays until it is unlocked; a closed client has nothing to unlock. */
+TEST(a_lost_hold_of_a_closed_client_has_no_fence_and_no_mark) {
+    lk_client *client = open_client(), *other = open_client();
+    lk_lock *lock = new_lock(client, "c:lost");
+    ask_at_end("FLUSHALL"); /* the mark stays */
+    assert_ok(lk_wrlock(lock));
+    assert_ok(lk_force_release(other, "c:lost", NULL));
+    assert_status(lk_wrunlock(lock), LK_LOST);
+    assert_ok(lk_wrlock(lock)); /* after a writer that was lost */
+    uint64_t fence = lk_fence(lock);
+    assert_ok(lk_force_release(other, "c:lost", NULL));
+    assert_status(lk_renew(lock, 0), LK_LOST);
+    assert_true(fence > 0 && lk_fence(lock) == fence);
+    assert_true(lk_abandoned(lock));
+    close_bounded(client);
+    assert_true(lk_fence(lock) == 0);
+    assert_false(lk_abandoned(lock));
+    assert_int_equal(lk_writes(lock), 0);
+}
+
 TEST(closing_does_not_tell_of_a_loss) {
     lk_client *client = open_client();
     atomic_int lost = 0;
@@ -284,6 +304,37 @@ TEST(a_thread_that_is_canceled_ends_when_its_call_has_returned) {
     assert_true(lk_valid(locks[1]));
     free_locks(locks, 3);
     close_bounded(client);
+}
+
+/* The cancellation is pending from the start: the first cancellation point would end the thread. */
+static void *canceled_from_the_start(void *returned) {
+    lk_defaults *defaults = NULL;
+    lk_local_info *info = NULL;
+    pthread_cancel(pthread_self());
+    int before;
+    bool all = lk_defaults_read(&defaults) == LK_OK && lk_local_status(&info) == LK_OK &&
+               lk_local_stop(NULL) == LK_OK;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    lk_defaults_free(defaults);
+    lk_local_info_free(info);
+    atomic_store((atomic_bool *)returned, all);
+    return NULL;
+}
+
+TEST(a_call_without_a_client_is_not_canceled_halfway) {
+    char folder[] = "/tmp/latchkey-cancel-XXXXXX";
+    atomic_bool returned = false;
+    pthread_t thread;
+    assert_non_null(mkdtemp(folder));
+    setenv("LATCHKEY_LOCAL_DIR", folder, 1);
+    assert_int_equal(pthread_create(&thread, NULL, canceled_from_the_start, &returned), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    unsetenv("LATCHKEY_LOCAL_DIR");
+    assert_true(atomic_load(&returned));
+    char *lock_file = test_print("%s/start.lock", folder);
+    unlink(lock_file);
+    free(lock_file);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* ------------------------------------------------------------------------------ lk_lock_free */

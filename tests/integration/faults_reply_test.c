@@ -237,7 +237,7 @@ TEST_WITH(fake_without_scripts, server_that_cannot_save_is_unavailable_and_the_d
 
 TEST_WITH(fake_without_scripts, full_server_is_unavailable_and_said_to_be_full) {
     refused_with("-OOM command not allowed when used memory > 'maxmemory'.\r\n", LK_UNAVAILABLE,
-                 "full");
+                 "out of memory");
 }
 
 TEST_WITH(fake_without_scripts, command_that_is_not_permitted_is_denied_and_rights_are_named) {
@@ -251,7 +251,7 @@ TEST_WITH(fake_without_scripts, server_that_wants_a_password_meanwhile_denies) {
 
 TEST_WITH(fake_without_scripts, key_of_another_type_is_invalid_and_said_to_be_somebody_elses) {
     refused_with("-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
-                 LK_INVALID, "somebody else's");
+                 LK_INVALID, "belongs to another program");
 }
 
 TEST_WITH(fake_without_scripts, error_that_nobody_knows_is_internal_and_quoted) {

@@ -163,7 +163,7 @@ TEST_WITH(user_ann, a_wrong_password_is_denied_and_not_shown) {
 
 TEST_WITH(user_ann, a_password_for_a_server_without_one_is_denied) {
     char *url = url_of(":hunter2xyz");
-    assert_not_opened(url, NULL, LK_DENIED, "it has no password");
+    assert_not_opened(url, NULL, LK_DENIED, "the server has no password");
     assert_says_not(lk_last_error(), "hunter");
 }
 

@@ -100,7 +100,7 @@ static void assert_url(const char *given, const char *expected, const char *from
     lki_choice choice = read_choice(given, NULL);
     assert_string_equal(choice.url, expected);
     assert_text(choice.from[LKI_CONFIG_URL], from);
-    assert_int_equal(choice.by_nobody, !given && !from);
+    assert_int_equal(choice.url_is_default, !given && !from);
     lki_choice_clear(&choice);
 }
 
@@ -521,7 +521,7 @@ static void a_password_in_the_url_of_a_file_that_others_may_read_is_refused(void
     (void)state;
     write_file(users, "prefix = a\nurl = redis://:hunter2@h\n", 0644);
     assert_invalid(NULL, place(users, 2));
-    assert_invalid(NULL, "it has a password");
+    assert_invalid(NULL, "it contains a password");
     write_file(users, "url = redis://user@h\n", 0644);
     assert_url(NULL, "redis://user@h", place(users, 1));
     write_file(users, "url = redis://:hunter2@h\n", 0600);

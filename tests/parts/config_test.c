@@ -105,7 +105,7 @@ static void a_line_that_is_no_key_and_value_is_refused(void **state) {
 
 static void a_key_may_be_there_once(void **state) {
     (void)state;
-    assert_refused("prefix = a\napp = b\nprefix = a\n", 3, "prefix is in line 1 already");
+    assert_refused("prefix = a\napp = b\nprefix = a\n", 3, "prefix is already in line 1");
 }
 
 /* It would be part of the value, and a prefix of that name would mean other locks. */
@@ -121,11 +121,11 @@ static void values_that_cannot_be_are_refused(void **state) {
     static const struct {
         const char *line, *words;
     } bad[] = {
-        {"url = http://h", "url: the URL's scheme"},
+        {"url = http://h", "url: the scheme of the URL"},
         {"url = redis://", "url: "},
         {"url = redis://h:99999", "port"},
-        {"url = local:x", "behind local:"},
-        {"url = redis+sentinel://h", "not in this version"},
+        {"url = local:x", "after local:"},
+        {"url = redis+sentinel://h", "does not support"},
         {"url = \"redis://h\"", "url: "},
         {"prefix = {a}", "prefix: it must be"},
         {"tls_ca = ca.pem", "absolute"},
@@ -206,8 +206,8 @@ static void a_line_that_is_too_long_is_refused(void **state) {
 /* A certificate beside a URL without TLS was meant to be used. */
 static void tls_beside_a_url_without_tls_is_refused(void **state) {
     (void)state;
-    assert_refused("tls_ca = /ca\nurl = redis://h\n", 1, "without TLS");
-    assert_refused("url = unix:///s\ntls_server_name = h\n", 2, "without TLS");
+    assert_refused("tls_ca = /ca\nurl = redis://h\n", 1, "does not use TLS");
+    assert_refused("url = unix:///s\ntls_server_name = h\n", 2, "does not use TLS");
     assert_refused("url = rediss://h\ntls_key = /k\n", 2, "needs a tls_cert");
     lki_config config = parse("url = local:\ntls_ca = /ca\n");
     lki_config_clear(&config);

@@ -164,7 +164,7 @@ static void what_a_full_socket_left_is_sent_by_the_driver(void **state) {
     lock();
     submit_pipeline(PIPELINE / 10, WORD);
     lki_link_flush(&line);
-    assert_true(line.connection->rest_sent < line.connection->rest.length); /* it is full */
+    assert_true(line.connection->piece_sent < line.connection->piece.length); /* it is full */
     unlock();
     peer_expect("first");
     for (size_t i = 0; i < PIPELINE / 10; i++)

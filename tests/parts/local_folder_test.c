@@ -37,7 +37,7 @@ static void a_lax_folder_of_other_things_is_left_alone(void **state) {
     close(other);
     assert_int_equal(chmod(world.folder, 0755), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
-    world_assert_says("other things");
+    world_assert_says("contains other files");
     assert_int_equal(mode_of(world.folder), 0755);
 }
 
@@ -66,7 +66,7 @@ static void a_folder_of_somebody_else_is_refused(void **state) {
     assert_int_equal(mkdir(world.folder, 0700), 0);
     assert_int_equal(chown(world.folder, NOBODY_UID, NOBODY_UID), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
-    world_assert_says("somebody else's");
+    world_assert_says("belongs to another user");
     world_assert_says(world.folder);
     assert_int_equal(world_servers(0), 0);
 }
@@ -79,7 +79,7 @@ static void advice_about_a_foreign_folder_names_both_users_and_harms_neither(voi
     assert_int_equal(mkdir(world.folder, 0700), 0);
     assert_int_equal(chown(world.folder, NOBODY_UID, NOBODY_UID), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
-    world_assert_says("uid 65534, and this program runs as uid 0");
+    world_assert_says("uid 65534, but this program runs as uid 0");
     world_assert_says("sudo -u '#65534'");
     world_assert_says("unset LATCHKEY_LOCAL_DIR");
     assert_null(strstr(world.error.text, "remove"));
@@ -105,8 +105,9 @@ static void a_folder_of_ours_without_rights_is_not_called_somebody_elses(void **
 static void become_somebody_else(void) {
     if (setuid(NOBODY_UID) != 0)
         _exit(1);
-    _exit(world_ensure(LONG_MS) == LK_DENIED && strstr(world.error.text, "somebody else's") ? 0
-                                                                                            : 1);
+    _exit(world_ensure(LONG_MS) == LK_DENIED && strstr(world.error.text, "belongs to another user")
+              ? 0
+              : 1);
 }
 
 static void a_folder_that_cannot_even_be_opened_is_refused(void **state) {
@@ -126,7 +127,7 @@ static void a_symbolic_link_is_refused(void **state) {
     assert_int_equal(mkdir(target, 0700), 0);
     assert_int_equal(symlink(target, world.folder), 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
-    world_assert_says("something else than a folder");
+    world_assert_says("is not a folder");
     setenv("LATCHKEY_LOCAL_DIR", with_slash, 1);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
     assert_int_equal(world_servers(0), 0);

@@ -163,7 +163,7 @@ static void last_words_of_an_earlier_start_are_not_told(void **state) {
     assert_int_equal(world_ensure(LONG_MS), LK_UNAVAILABLE);
     world_fake_program("redis-server", "exit 1");
     assert_int_equal(world_ensure(LONG_MS), LK_UNAVAILABLE);
-    world_assert_says("said nothing");
+    world_assert_says("wrote nothing");
 }
 
 static void a_program_that_cannot_be_executed_is_told(void **state) {

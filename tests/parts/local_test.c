@@ -256,7 +256,7 @@ static void a_server_of_somebody_else_is_refused(void **state) {
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(listening, 0);
     assert_int_equal(world_ensure(LONG_MS), LK_DENIED);
-    world_assert_says("somebody else's");
+    world_assert_says("belongs to another user");
     close(fd);
 }
 

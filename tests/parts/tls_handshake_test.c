@@ -97,19 +97,19 @@ static void the_deadline_ends_a_handshake_that_nobody_answers(void **state) {
     (void)state;
     int64_t start_us = lki_now_us();
     assert_strange(say_nothing, lki_after_ms(start_us, SHORT_MS), LK_UNAVAILABLE,
-                   "TLS handshake is not answered in time");
+                   "did not answer the TLS handshake in time");
     assert_true(lki_now_us() - start_us >= SHORT_MS * 1000);
 }
 
 static void the_deadline_ends_a_handshake_that_trickles(void **state) {
     (void)state;
     assert_strange(trickle, lki_after_ms(lki_now_us(), SHORT_MS), LK_UNAVAILABLE,
-                   "TLS handshake is not answered in time");
+                   "did not answer the TLS handshake in time");
 }
 
 static void the_stop_descriptor_breaks_off_a_handshake(void **state) {
     (void)state;
-    assert_strange(stop_the_other, LKI_NEVER, LK_CANCELED, "broken off");
+    assert_strange(stop_the_other, LKI_NEVER, LK_CANCELED, "was stopped");
 }
 
 static void a_peer_that_hangs_up_in_the_handshake_is_told_plainly(void **state) {

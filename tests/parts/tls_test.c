@@ -229,7 +229,7 @@ static void a_key_that_does_not_fit_is_invalid(void **state) {
     (void)state;
     lki_tls_files files = {
         .ca = file("ca.crt"), .cert = file("client.crt"), .key = file("here.key")};
-    assert_refused("localhost", here.port, &files, LK_INVALID, "tls_key, the file");
+    assert_refused("localhost", here.port, &files, LK_INVALID, "tls_key: the file");
     files.key = NULL;
     assert_refused("localhost", here.port, &files, LK_INVALID, "key that belongs to tls_cert");
 }
