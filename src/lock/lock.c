@@ -446,8 +446,12 @@ void lki_lock_changed(lk_lock *lock) {
     if (lock->is_dirty)
         return;
     lock->is_dirty = true;
-    lock->next_dirty = lock->locks->dirty;
-    lock->locks->dirty = lock;
+    lock->next_dirty = NULL;
+    if (lock->locks->dirty)
+        lock->locks->last_dirty->next_dirty = lock;
+    else
+        lock->locks->dirty = lock;
+    lock->locks->last_dirty = lock;
     lki_lock_retain(lock);
 }
 

@@ -13,7 +13,9 @@ typedef struct {
     lki_session *session;
     lki_table table;
     lki_timers timers;
-    lk_lock *dirty;       /* handles that have changed since the last drain */
+    /* Handles that have changed since the last drain. First come, first settled: so requests go out
+     * in the order of the calls. */
+    lk_lock *dirty, *last_dirty;
     lk_lock **due;        /* for each server, the handles to renew now; used by the keeper */
     uint64_t floor;       /* the greatest fence or server time seen (SPEC 8.1) */
     uint64_t last_number; /* the greatest number of a handle */
