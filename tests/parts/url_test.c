@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "net/url.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -422,6 +423,34 @@ static bool refuses(void) {
     return ++allocations == refused_one;
 }
 
+/*
+ * Whether the bytes are anywhere on the heap, freed or not. A sanitizer has a heap of its own, where
+ * this finds nothing.
+ */
+static bool is_on_heap(const char *bytes, size_t length) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uintptr_t begin = 0, end = 0;
+    char line[512];
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "[heap]"))
+            sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end);
+    fclose(maps);
+    return begin && memmem((const void *)begin, end - begin, bytes, length);
+}
+
+static void a_cleared_endpoint_leaves_no_password_in_memory(void **state) {
+    (void)state;
+    char password[] = "Xecret, on the stack of this test and nowhere else";
+    password[0] = 's'; /* so that the whole of it is in no constant */
+    lki_endpoint endpoint = read_with("redis://host", password), copy = {0};
+    assert_true(lki_endpoint_copy(&endpoint, &copy));
+    lki_endpoint_clear(&endpoint);
+    lki_endpoint_clear(&copy);
+    /* Its first bytes may be the allocator's by now. */
+    assert_false(is_on_heap(password + 20, sizeof password - 21));
+}
+
 static void each_allocation_of_reading_may_fail(void **state) {
     (void)state;
     const char *const urls[] = {"redis://ann:secret@h/3", "unix://ann:secret@/s?db=1", "redis://h"};
@@ -497,6 +526,7 @@ int main(void) {
         cmocka_unit_test(no_refusal_shows_the_password),
         cmocka_unit_test(a_copy_is_complete_and_of_its_own),
         cmocka_unit_test(a_cleared_endpoint_is_empty),
+        cmocka_unit_test(a_cleared_endpoint_leaves_no_password_in_memory),
         cmocka_unit_test(each_allocation_of_reading_may_fail),
         cmocka_unit_test(each_allocation_of_copying_may_fail),
     };
