@@ -93,7 +93,7 @@ test_files_that_cannot_be_used_name_options() {
     expect_said "--tls-key without --tls-cert"
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-server-name .
-    expect_said "--tls-server-name is no name"
+    expect_said "--tls-server-name is not the name"
     expect_options
     expect_exit 64 "$latchkey" ls -u redis://127.0.0.1:1 --tls-ca cert.pem
     expect_said "--tls-ca is set, but the URL does not use TLS"
