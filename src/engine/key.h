@@ -4,8 +4,8 @@
  *   prefix ":{" [ "%" ] name "}"              the first key
  *   prefix ":{" [ "%" ] name "}" ":" letter   the others
  *
- * The braces are a hash tag: in a cluster all keys of a lock are in one slot. A percent sign stands
- * before a name that begins with "}" or "%".
+ * The braces are a hash tag: in a cluster all keys of a lock are in one slot. A percent sign
+ * precedes a name that begins with "}" or "%".
  */
 #ifndef LKI_KEY_H
 #define LKI_KEY_H

@@ -13,7 +13,7 @@ int64_t lki_lease_end_us(int64_t from_us, int64_t ms);
 
 /*
  * Adds one count of this mode, and begins a hold if there is none. The lease began at from_us or
- * later. claimed false: the hold is provisional.
+ * later. claimed false: a new hold is provisional.
  */
 void lki_hold_granted(lk_lock *, lk_mode, const lki_answer *, int64_t from_us, bool claimed);
 

@@ -71,7 +71,7 @@ lk_status lki_lock_new(lki_locks *, const char *name, const lk_lock_options *, l
                        lki_error *);
 LKI_UNLOCKS void lki_lock_free(lk_lock *); /* lk_lock_free */
 void lki_lock_cancel(lk_lock *);           /* lk_cancel: cancels acquires that wait */
-void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to acquires, and begins to release the hold */
+void lki_lock_shut(lk_lock *); /* reports LK_CANCELED to acquires; the drain releases the hold */
 void lki_lock_end(lk_lock *);  /* the client is closed: every operation ends with LK_CANCELED */
 
 void lki_lock_retain(lk_lock *);

@@ -5,7 +5,7 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 
-enum { LEFT_LEAST_US = 1000 }; /* of the lease of a grant, for it to be reported at once */
+enum { LEFT_LEAST_US = 1000 }; /* a grant with less of its lease left is refreshed first */
 
 /* The message may arrive before the answer `queued`, which comes on the other connection. */
 static lki_operation *operation_of(const lk_lock *lock, uint64_t request) {

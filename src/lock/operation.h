@@ -162,7 +162,7 @@ void lki_operation_note_blocking(lki_operation *);
 /* Moves a pending operation, which is reported, ahead of those that are not. */
 void lki_operation_put_ahead(lki_operation *);
 
-/* A release or downgrade was reported: changes the counts now, and sends the request later. */
+/* A release or downgrade was reported: changes the counts now; its request goes on alone. */
 void lki_release_go_on_alone(lki_operation *);
 
 #endif

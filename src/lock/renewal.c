@@ -6,7 +6,7 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 
-/* A silent waiter is dropped after its lease, or 10 s: it refreshes three times in that time. */
+/* The server drops a silent waiter after its lease, but at most 10 s: it refreshes three times. */
 enum { LIVENESS_MOST_MS = 10000, REFRESHES = 3 };
 enum { RETRY_MS = 250, RETRIES_PER_LEASE = 10 };
 

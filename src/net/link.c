@@ -88,7 +88,7 @@ void lki_caller_sleep(lki_caller *caller, pthread_mutex_t *monitor, int64_t unti
     caller->asleep = false;
 }
 
-/* ------------------------------------------------------------------------------ who drives */
+/* ------------------------------------------------------------------------------ the driver */
 
 static bool is_driven(const lki_connection *connection) {
     return connection->keeper_drives || connection->driver;

@@ -14,7 +14,7 @@ enum {
     BACKOFF_MOST_MS = 1000,
     KEEPER_DELAY_US = 50000, /* the keeper leaves replies to the next caller for this long */
     HEARTBEAT_MS = 10000,
-    /* While operations wait: with the next, a grant whose message is lost is claimed in time. */
+    /* While operations wait: a grant whose message is lost must be claimed within a second. */
     WAITING_HEARTBEAT_MS = 400,
     LATE_HEARTBEAT_MS = 200, /* a reply later than this: messages may not arrive either */
     DEAD_MESSAGES_MS = 1000, /* no reply for so long, but replies to commands: break the wire */

@@ -69,7 +69,10 @@ void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd
 /* Dials now if the server is down, and starts again with short pauses between attempts. */
 void lki_server_dial_now(lki_server *);
 
-/* Connects the messages wire: immediately, or after 100 ms, which a short wait does not need. */
+/*
+ * Connects the messages wire: immediately for an operation that waits; after 100 ms for a handle
+ * with on_lost, so that a short-lived program does not connect it.
+ */
 void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);
 bool lki_server_is_subscribed(const lki_server *);
