@@ -301,7 +301,7 @@ typedef struct {
     /* The owner that the handle acts for, 1 to 128 bytes. Handles of one owner never exclude each
      * other. Default: the handle itself. */
     const char *owner;
-    /* true: only lk_renew() renews holds. Default: false. */
+    /* true: the client does not renew holds by itself; call lk_renew(). Default: false. */
     bool manual_renew;
     /* Called when the handle loses its holds. Default: NULL, no callback. */
     lk_lost_fn *on_lost;
@@ -713,7 +713,7 @@ typedef struct {
     const char *mode;     /* "standalone", "sentinel" or "cluster". */
     lk_answer supported;  /* Whether lk_open() accepts this version. */
     int64_t uptime_s;     /* -1 if unknown. */
-    lk_answer local;      /* Whether it is the private server of local:. */
+    lk_answer local;      /* Whether the URL is local:. */
     lk_answer module;     /* Whether latchkey's module is loaded. Always LK_NO in this version. */
     lk_answer replica;    /* Whether it is a replica, which cannot serve locks. */
     int64_t replicas;     /* How many replicas are connected to it. -1 if unknown. */
