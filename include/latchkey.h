@@ -115,7 +115,7 @@ LK_API const char *lk_version(void);
 /* A connection to the server that has the locks. Many threads and many handles can share one. */
 typedef struct lk_client lk_client;
 
-/* A handle on one lock. A handle holds the lock, waits for it, or has lost it. */
+/* A handle on one lock. It can hold the lock, wait for it, or have lost it. */
 typedef struct lk_lock lk_lock;
 
 /* Readers share a lock; a writer holds it alone. */
@@ -124,8 +124,8 @@ typedef enum { LK_READ, LK_WRITE } lk_mode;
 /* The order in which a lock is granted. A lock has the policy of the request that found it free. */
 typedef enum {
     LK_FAIR,          /* Strictly in the order of requests. */
-    LK_PHASE_FAIR,    /* All waiting readers, then one writer, and so on. A reader waits for one
-                         writer at most. */
+    LK_PHASE_FAIR,    /* All waiting readers of one group, then one writer, and so on. If there is
+                         only one group, a reader waits for one writer at most. */
     LK_PREFER_WRITER, /* Readers are granted only while no writer waits. */
     LK_PREFER_READER  /* Writers are granted only while no reader holds or waits. */
 } lk_policy;
@@ -207,12 +207,13 @@ typedef struct {
  * An option that is 0 or NULL may be set in the environment (LATCHKEY_PREFIX, LATCHKEY_TLS_CA and
  * so on) and, if url is NULL, in the configuration files; latchkey.conf(5) has the rules. If url is
  * not NULL, no configuration file is read. TLS settings of the environment and the files are
- * ignored for a URL without TLS.
+ * ignored for a URL without TLS, but a file must not set such a URL and TLS settings together.
  *
  *   LK_OK           The client is open.
  *   LK_INVALID      The URL, an option, a variable or a file is not valid; lk_last_error() names
- *                   it, for a configuration file as "file:line: what". Or require_server is set,
- *                   and no server is configured. Or the server does not have the db of the URL.
+ *                   it, for a configuration file as "file:line: what". Or the configuration sets
+ *                   require_server, and the URL would be local:. Or the server does not have the
+ *                   db of the URL.
  *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve locks now: it is a
  *                   replica, or still loads its data. With local:, no server program was found, the
  *                   server did not start, or /tmp is private to this service (PrivateTmp of
@@ -253,8 +254,9 @@ typedef struct {
  * it with lk_defaults_free(). lk_defaults_free(NULL) does nothing.
  *
  *   LK_OK           *out has the defaults.
- *   LK_INVALID      A configuration file, a password file or a variable is not valid. Or
- *                   require_server is set, and no server is configured.
+ *   LK_INVALID      A configuration file, a password file or a variable other than LATCHKEY_URL is
+ *                   not valid. Or the configuration sets require_server, and the URL would be
+ *                   local:.
  *   LK_NOMEM        Out of memory.
  *
  * Blocks only to read files.
@@ -263,15 +265,17 @@ LK_API lk_status lk_defaults_read(lk_defaults **out);
 LK_API void lk_defaults_free(lk_defaults *);
 
 /*
- * Closes a client. Operations that have no answer yet end with LK_CANCELED, blocking and async
- * ones. Pending callbacks are called. All holds of its handles are released, and its threads end.
- * The handles must still be freed with lk_lock_free(). Other functions cannot use them: lk_valid()
- * returns false, and functions with a status return LK_INVALID. lk_close(NULL) does nothing.
+ * Closes a client. Pending acquires and renewals end with LK_CANCELED. So do other operations, if
+ * the server does not answer in time. All holds of its handles are released. Pending callbacks are
+ * called, and the client's threads end. The handles must still be freed with lk_lock_free(). Other
+ * functions cannot use them: lk_valid() returns false, and functions with a status return
+ * LK_INVALID. lk_close(NULL) does nothing.
  *
  * Blocks while callbacks run, while a host name is looked up, and while the server does not answer,
  * for up to command_timeout_ms. A hold that could not be released by then expires with its lease.
- * With `dispatch`, the remaining callbacks run on this thread, after those that another thread
- * runs. Inside a callback of the same client the call is refused and logged.
+ * With `dispatch`, the remaining callbacks run on this thread. If another thread runs callbacks,
+ * the call first waits for that thread. Inside a callback of the same client the call is refused
+ * and logged.
  */
 LK_API void lk_close(lk_client *);
 
@@ -297,9 +301,9 @@ typedef struct {
     /* The owner that the handle acts for, 1 to 128 bytes. Handles of one owner never exclude each
      * other. Default: the handle itself. */
     const char *owner;
-    /* true: only lk_renew() renews holds. Default: false. */
+    /* true: the client does not renew holds by itself; call lk_renew(). Default: false. */
     bool manual_renew;
-    /* Called when a hold is lost. Default: NULL, no callback. */
+    /* Called when the handle loses its holds. Default: NULL, no callback. */
     lk_lost_fn *on_lost;
     /* Passed to on_lost. Default: NULL. */
     void *on_lost_arg;
@@ -327,10 +331,10 @@ LK_API lk_status lk_lock_new(lk_client *, const char *name, const lk_lock_option
  * this call. lk_lock_free(NULL) does nothing.
  *
  * Blocks until the callbacks of the handle's operations have run. An async release may have to wait
- * for the server's answer first, for up to command_timeout_ms. With `dispatch`, these callbacks run
- * on this thread, and no others; if another thread runs callbacks of the client, this call waits
- * for it. Inside a callback of the same client this call does not block: the callbacks run after
- * it.
+ * for the server's answer first, for up to command_timeout_ms. With `dispatch`, this call runs the
+ * callbacks of this handle itself, and no other callbacks. While another thread runs callbacks of
+ * the client, this call waits for that thread. Inside a callback of the same client this call does
+ * not block: the callbacks run after it.
  */
 LK_API void lk_lock_free(lk_lock *);
 
@@ -385,10 +389,10 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  * Release one hold. If this frees the lock, the server grants it to the next waiters in the same
  * step.
  *
- *   lk_rdunlock   Releases the last read hold.
- *   lk_wrunlock   Releases the last write hold.
- *   lk_unlock     Releases the last hold, read or write, like pthread_rwlock_unlock(). Holds count
- *                 in the order of their grants. A write hold that was downgraded keeps its place.
+ *   lk_rdunlock   Releases the newest read hold.
+ *   lk_wrunlock   Releases the newest write hold.
+ *   lk_unlock     Releases the newest hold, read or write, like pthread_rwlock_unlock(). A write
+ *                 hold that was downgraded is as old as before.
  *
  *   LK_OK           The hold is released.
  *   LK_NOT_HELD     The handle has no such hold. Nothing changed.
@@ -396,8 +400,8 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  *                   last lost hold, the handle can be used again.
  *   LK_CANCELED     lk_close() was called meanwhile. The hold was released, or expires.
  *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
- *                   caller no longer has the hold. The client goes on to release it in the
- *                   background; at the latest it expires.
+ *                   caller no longer has the hold. The client retries the release in the
+ *                   background, until the hold has expired.
  *   LK_DENIED       The user lacks rights on the server. The hold is gone, as with LK_UNAVAILABLE.
  *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need. The hold
  *                   is gone, as with LK_UNAVAILABLE.
@@ -414,12 +418,13 @@ LK_API lk_status lk_wrunlock(lk_lock *);
 LK_API lk_status lk_unlock(lk_lock *);
 
 /*
- * Turns the last write hold into a read hold in one step: no other writer comes in between, and
- * waiting readers may come in.
+ * Turns the newest write hold into a read hold in one step: no other writer is granted in between.
+ * Waiting readers may be granted.
  *
  *   LK_OK           The write hold is a read hold now.
  *   LK_NOT_HELD     The handle has no write hold. Nothing changed.
- *   LK_LOST         The hold was lost. It still needs its lk_wrunlock().
+ *   LK_LOST         The hold was lost, and still needs its lk_wrunlock(). Or another thread has
+ *                   released it meanwhile.
  *   LK_CANCELED     lk_close() was called meanwhile. The hold was released, or expires.
  *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
  *                   hold counts as a read hold from now on, and the client tells the server in the
@@ -479,7 +484,7 @@ LK_API lk_status lk_cancel(lk_lock *);
 /*
  * Returns true if the handle certainly holds the lock at this instant, by the clock of this
  * machine. The exception is lk_force_release(): it takes effect before the handle is notified.
- * Returns false while the last hold is being released, and for NULL. Never blocks.
+ * Returns false while the only hold is being released, and for NULL. Never blocks.
  */
 LK_API bool lk_valid(const lk_lock *);
 
@@ -510,9 +515,8 @@ LK_API uint64_t lk_fence(const lk_lock *);
 /*
  * Returns whether the lock was abandoned when the handle last acquired it: a writer had died or
  * lost its hold, and no writer had released the lock normally since. The data that the lock
- * protects may be half written. The server forgets this an hour after the writer was lost, unless
- * somebody holds the lock then. False if the handle holds nothing, after lk_close(), and for NULL.
- * Never blocks.
+ * protects may be half written. The server remembers this for at least an hour after the writer was
+ * lost. False if the handle holds nothing, after lk_close(), and for NULL. Never blocks.
  */
 LK_API bool lk_abandoned(const lk_lock *);
 
@@ -542,10 +546,10 @@ typedef void lk_done_fn(lk_lock *, lk_status, void *arg);
  * lk_timedrdlock(): 0 does not wait, -1 waits as long as it takes. `done` may be NULL. arg is
  * passed to it.
  *
- * After LK_OK, `done` is called once, with a status of lk_wrlock() or lk_wrunlock(). After any
- * other status it is not called. If one operation of a handle must wait for another, they run in
- * the order in which they began: a release that begins before its acquire is granted waits for the
- * grant.
+ * After LK_OK, `done` is called once: for an acquire with a status of lk_wrlock(), for a release
+ * with a status of lk_wrunlock(). After any other status it is not called. If one operation of a
+ * handle must wait for another, they run in the order in which they began: a release that begins
+ * before its acquire is granted waits for the grant.
  *
  *   LK_OK           The operation has begun.
  *   LK_INVALID      The mode is neither LK_READ nor LK_WRITE, or wait_ms is below -1.
@@ -569,10 +573,10 @@ LK_API int lk_fd(lk_client *);
 
 /*
  * Runs the pending callbacks of a client on this thread, in the order in which they became due. A
- * callback that becomes due meanwhile is left for the next call, so callbacks that begin operations
- * do not keep the loop in here. If another thread runs callbacks of this client, the call returns
- * at once; if some are left afterwards, lk_fd() becomes readable again. Callbacks stay in memory
- * until this function runs them.
+ * callback that becomes due meanwhile is left for the next call, so this call ends even if the
+ * callbacks begin new operations. If another thread runs callbacks of this client, the call returns
+ * at once; if some are left afterwards, lk_fd() becomes readable again. Pending callbacks stay in
+ * memory until they run.
  *
  *   LK_OK           The callbacks have run. Also if none was pending.
  *   LK_INVALID      The client was opened without `dispatch`, or the call is inside a callback of
@@ -652,9 +656,9 @@ typedef bool lk_list_fn(const char *name, void *arg);
  *
  * pattern: which names to list, up to 512 bytes, as in fnmatch(3): *, ?, [a-z], \. NULL lists all.
  *
- * Locks that come or go during the call may be listed or not. A key that is named like a lock but
- * holds something else is listed too; lk_inspect() returns LK_INVALID for it. The call walks the
- * server in small steps (SCAN), which do not hold up other clients.
+ * Locks that are acquired or freed during the call may be listed or not. A key that is named like a
+ * lock but holds something else is listed too; lk_inspect() returns LK_INVALID for it. The call
+ * scans the server in small steps (SCAN), which do not hold up other clients.
  *
  *   LK_OK           All names were listed, or `each` returned false.
  *   LK_CANCELED     lk_close() was called meanwhile.
@@ -701,7 +705,7 @@ LK_API lk_status lk_force_release(lk_client *, const char *name, const char *own
 /* The answer to a question about a server. */
 typedef enum { LK_UNKNOWN, LK_NO, LK_YES } lk_answer;
 
-/* What lk_examine() found out about a server. A text that the server did not tell is "". */
+/* What lk_examine() found out about a server. A text that is not known is "". */
 typedef struct {
     const char *server;   /* The URL without its password. */
     const char *kind;     /* "redis", "valkey", or the name that it gives itself. */
@@ -709,17 +713,17 @@ typedef struct {
     const char *mode;     /* "standalone", "sentinel" or "cluster". */
     lk_answer supported;  /* Whether lk_open() accepts this version. */
     int64_t uptime_s;     /* -1 if unknown. */
-    lk_answer local;      /* Whether it is the private server of local:. */
+    lk_answer local;      /* Whether the URL is local:. */
     lk_answer module;     /* Whether latchkey's module is loaded. Always LK_NO in this version. */
     lk_answer replica;    /* Whether it is a replica, which cannot serve locks. */
     int64_t replicas;     /* How many replicas are connected to it. -1 if unknown. */
     int64_t maxmemory;    /* In bytes. 0: no limit. -1 if unknown. */
     const char *eviction; /* Its maxmemory-policy. */
     lk_answer aof, rdb;   /* Its persistence: the append-only file, and snapshots at save points. */
-    const char *user; /* The user of this connection, as the server told, or else as in the URL. */
+    const char *user;     /* The user of this connection: from the server, or else from the URL. */
     /* The rights that the user lacks, as ACL SETUSER writes them: "+evalsha", "~lk:*", "&lk:*". If
-     * the user may run no command with a key, the keys cannot be tested and are listed here. So are
-     * channels, from version 7 of the server on. */
+     * the user may run no command with a key, keys cannot be tested, and "~lk:*" is listed. It is
+     * the same with channels and "&lk:*", from version 7 of the server on. */
     const char *const *missing;
     size_t missing_count;
     const char *const *absent; /* Commands that locks need and the server does not know. */
@@ -746,8 +750,7 @@ typedef struct {
  *                   server's certificate is not trusted. With local:, as for lk_open().
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, or the TLS module for
  *                   rediss:// is not installed.
- *   LK_INVALID      The URL, an option, a variable or a file is not valid, or no server is
- *                   configured, as for lk_open(). Or the server does not have the db of the URL.
+ *   LK_INVALID      As for lk_open().
  *   LK_NOMEM        Out of memory or descriptors.
  *   LK_INTERNAL     The server refused with an error that latchkey does not know.
  *

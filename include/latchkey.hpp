@@ -1,5 +1,5 @@
 /*
- * latchkey for C++17: clients and handles that close themselves; a mutex for std::unique_lock,
+ * latchkey for C++17: clients and handles with destructors; a mutex for std::unique_lock,
  * std::shared_lock and std::scoped_lock; errors as exceptions. latchkey.h is the manual: this
  * header adds no behaviour of its own.
  *
@@ -170,7 +170,7 @@ public:
     }
 
     /* As lk_close(): has no effect inside a callback of this client. A shared_mutex may outlive its
-     * client; its calls then throw with LK_INVALID. */
+     * client; calls that can throw then do so, with LK_INVALID. */
     ~client() {
         lk_close(handle_);
     }
@@ -225,8 +225,8 @@ public:
         lk_lock_free(handle_);
     }
 
-    /* Write holds. lock() waits as long as it takes. The others return whether they acquired the
-     * lock. Every other failure throws error. */
+    /* Write holds. lock() waits as long as it takes. The others return false if the lock was not
+     * free in time. Every other failure throws error. */
     void lock() {
         detail::check(lk_wrlock(handle_));
     }
