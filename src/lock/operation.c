@@ -178,8 +178,9 @@ static void explain(lki_operation *op, lk_status status, const char *text) {
 void lki_operation_report(lki_operation *op, lk_status status, const char *format, ...) {
     if (op->reported)
         return;
-    op->result.status = status;
-    if (status != LK_OK) {
+    if (status == LK_OK) {
+        op->result = (lki_error){.status = LK_OK}; /* without the text of an earlier refusal */
+    } else {
         char text[LKI_ERROR_MOST];
         va_list arguments;
         va_start(arguments, format);

@@ -253,6 +253,19 @@ TEST(the_last_error_is_that_of_the_operation) {
     assert_says(sentences[1].text, "a:error-2");
 }
 
+/* The server refuses at first, and grants then: the callback finds nothing of the refusal. */
+TEST(an_operation_that_succeeds_in_the_end_has_no_last_error) {
+    fake_server *fake = start_fake();
+    lk_client *client = open_client_at(fake_server_socket(fake), PATIENT_MS);
+    lk_lock *lock = new_lock(client, "a:late");
+    sentence told = {.text = "?", .over = false};
+    fake_server_on(fake, "EVALSHA", 2, "-LOADING Redis is loading the dataset in memory\r\n");
+    assert_ok(lk_acquire_async(lock, LK_WRITE, -1, keep_sentence, &told));
+    eventually(atomic_load(&told.over));
+    assert_string_equal(told.text, "");
+    assert_ok(lk_wrunlock(lock));
+}
+
 /* ------------------------------------------------------------------------------ losses */
 
 typedef struct {
