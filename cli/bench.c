@@ -135,9 +135,9 @@ const command bench_command = {
     .summary = "measure the cost of locks on this server",
     .text =
         "Acquires and releases locks whose names begin with latchkey-bench: and prints how many\n"
-        "operations there were per second and how long each took. ROUND TRIPS is the median as a\n"
-        "multiple of a plain request to the server in the same run. bench puts load on the\n"
-        "server: do not run it on a server that others depend on.",
+        "operations there were per second and how long each took. ROUND TRIPS is the median\n"
+        "divided by the median of a single request to the server in the same run. bench puts load\n"
+        "on the server: do not run it on a server that others depend on.",
     .examples = "  latchkey bench                        # the private server\n"
                 "  latchkey bench -u redis://db1 -t 10s  # another server, for longer\n",
     .options = options,

@@ -150,13 +150,14 @@ static bool judge_clock(const lk_facts *facts, finding *out) {
     int64_t away_us = offset_us < 0 ? -offset_us : offset_us;
     double away_ms = (double)away_us / 1e3, error_ms = (double)facts->clock_error_us / 1e3;
     if (away_us <= facts->clock_error_us + clock_tolerance_us) {
-        set(out, FINDING_FINE, "%.2f ms from ours (within %.2f ms)", away_ms, error_ms);
+        set(out, FINDING_FINE, "%.2f ms from the clock of this machine (measured within %.2f ms)",
+            away_ms, error_ms);
         return true;
     }
     set(out, away_us > facts->clock_error_us + clock_wrong_us ? FINDING_WRONG : FINDING_NOTE,
-        "%.1f ms %s ours (within %.2f ms): one of the two clocks is wrong; leases do not depend on "
-        "it, "
-        "but fencing tokens start from the server's clock after it has lost its data",
+        "%.1f ms %s the clock of this machine (measured within %.2f ms): one of the two clocks is "
+        "wrong; leases do not depend on the difference, but fencing tokens start from the server's "
+        "clock after the server has lost its data",
         away_ms, offset_us < 0 ? "behind" : "ahead of", error_ms);
     advise(out, "synchronize both clocks with NTP (chrony, systemd-timesyncd)");
     return true;
@@ -216,8 +217,8 @@ static bool judge_rights(const lk_facts *facts, finding *out) {
     }
     join(facts->missing, facts->missing_count, rights, sizeof rights);
     /* Without a command that takes keys, doctor could not try whether the user has these keys. */
-    set(out, FINDING_WRONG, "user %s lacks %s: the server denies what needs these rights%s", user,
-        rights,
+    set(out, FINDING_WRONG, "user %s lacks %s: the server denies requests that need these rights%s",
+        user, rights,
         lacks(facts, "+get") && lacks(facts, "~") ? "; if the user already has ~*, remove the word "
                                                     "with ~ from the line"
                                                   : "");

@@ -70,7 +70,7 @@ static int print_locks(const snapshot *seen, bool json) {
 /* Without a pattern or filter, an empty list is a success. */
 static int report_nothing(const char *pattern, const holder_filter *filter) {
     if (filter->given && pattern)
-        return say_failure(EXIT_FINDING, "no holder of a lock that matches %s matches the options",
+        return say_failure(EXIT_FINDING, "no holder matches the options in the locks that match %s",
                            pattern);
     if (filter->given)
         return say_failure(EXIT_FINDING, "no holder matches the options");

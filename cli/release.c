@@ -79,9 +79,10 @@ const command release_command = {
     .arguments = "NAME",
     .summary = "take a lock away from its holders, by force",
     .text =
-        "Every holder of NAME loses the lock, and the next waiters get it. Programs are told that\n"
-        "they lost the lock; `latchkey run` ends its command. A writer that loses the lock this\n"
-        "way leaves it abandoned. Asks for confirmation first.",
+        "Every holder of NAME loses the lock, and the next waiters get it. A holder learns of\n"
+        "this only later, and until then works at the same time as the next one. `latchkey run`\n"
+        "ends its command. A writer that loses the lock this way leaves it abandoned. Asks for\n"
+        "confirmation first.",
     .examples = "  latchkey release deploy:web\n"
                 "  latchkey release --yes --owner ci-42 deploy:web\n",
     .options = options,

@@ -24,7 +24,7 @@ static const option options[] = {
     {0, "nb", NULL, "the same as -n"},
     {'w', "wait", "TIME", "wait at most this long; 0 is the same as -n. Default: no limit"},
     {0, "timeout", "TIME", "the same as -w"},
-    {'E', "conflict-exit-code", "CODE", "exit code if others hold the lock. Default: 1"},
+    {'E', "conflict-exit-code", "CODE", "exit code if the lock is not free in time. Default: 1"},
     {'c', "command", "TEXT", "run TEXT in the shell"},
     {'o', "close", NULL, "no effect, accepted for flock(1) scripts"},
     {0, "lease", "TIME", "time until the lock is freed after a crash. Default: 30s"},
@@ -399,10 +399,10 @@ const command run_command = {
         "Options go before NAME. -c TEXT may follow it, and -- may come before the command.\n"
         "\n"
         "The exit code is that of the command, or 128 plus the number of the signal that killed\n"
-        "it. Otherwise: 1 (or -E) if others hold the lock, 79 if the lock was lost, 80 if\n"
-        "--on-abandoned fail refused to run the command, 69 if the server cannot be reached, 77\n"
-        "if it denies access, 78 if the configuration is wrong, 126 or 127 if the command cannot\n"
-        "be run.\n"
+        "it. Otherwise: 1 (or -E) if the lock was not free in time, 79 if the lock was lost, 80\n"
+        "if --on-abandoned fail refused to run the command, 69 if the server cannot be reached,\n"
+        "77 if it denies access, 78 if the configuration is wrong, 126 or 127 if the command\n"
+        "cannot be run.\n"
         "\n"
         "The command has LATCHKEY_NAME, LATCHKEY_FENCE and LATCHKEY_OWNER in its environment. It\n"
         "has LATCHKEY_ABANDONED=1 if the last writer did not release the lock.\n"

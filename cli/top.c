@@ -26,9 +26,9 @@ const command top_command = {
         "  q                 quit\n"
         "\n"
         "GRANTS/S is the number of grants per second, averaged over about five seconds. It comes\n"
-        "from comparing each snapshot with the one before. A lock that is granted and released\n"
-        "between two snapshots counts as one grant if its fence shows it, so the true number may\n"
-        "be higher. OLDEST WAIT is the longest current wait.",
+        "from comparing each snapshot with the one before. Grants that are released before the\n"
+        "next snapshot count as one at most, so the true number may be higher. OLDEST WAIT is the\n"
+        "longest current wait.",
     .examples = "  latchkey top\n"
                 "  latchkey top --interval 200ms   # misses less, costs the server more\n",
     .options = options,

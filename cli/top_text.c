@@ -50,9 +50,9 @@ top_text top_text_help(void) {
         "q                 quit",
         "",
         "GRANTS/S      grants per second, averaged over about five seconds. The number comes from",
-        "              comparing each snapshot with the one before. A lock that is granted and",
-        "              released between two snapshots counts as one grant if its fence shows it,",
-        "              so the true number may be higher. A shorter --interval misses less.",
+        "              comparing each snapshot with the one before. Grants that are released",
+        "              before the next snapshot count as one at most, so the true number may be",
+        "              higher. A shorter --interval misses less.",
         "OLDEST WAIT   the longest current wait",
     };
     top_text made = {0};

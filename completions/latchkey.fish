@@ -2,7 +2,7 @@
 
 # Whether the next word is the value of this option.
 function __latchkey_takes_value
-    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|owner|on-lost|time|threads|interval|host|pid|app|mode|held-for))$' $argv[1]
+    string match -qr -- '^(-[A-Za-z]*[uwEctTi]|--(url|prefix|tls-ca|tls-cert|tls-key|tls-server-name|wait|timeout|conflict-exit-code|command|lease|policy|group|owner|on-lost|on-abandoned|server-timeout|time|threads|interval|host|pid|app|mode|held-for))$' $argv[1]
 end
 
 # The words up to the cursor, without the program.
@@ -144,7 +144,7 @@ complete -c latchkey -n '__latchkey_in run' -s n -l nonblock -d 'do not wait'
 complete -c latchkey -n '__latchkey_in run' -l nb -d 'do not wait'
 complete -c latchkey -n '__latchkey_in run' -s w -l wait -x -d 'wait at most this long'
 complete -c latchkey -n '__latchkey_in run' -l timeout -x -d 'wait at most this long'
-complete -c latchkey -n '__latchkey_in run' -s E -l conflict-exit-code -x -d 'exit code if others hold the lock'
+complete -c latchkey -n '__latchkey_in run' -s E -l conflict-exit-code -x -d 'exit code if the lock is not free in time'
 complete -c latchkey -n '__latchkey_in run' -s c -l command -x -d 'run a text in the shell'
 complete -c latchkey -n '__latchkey_in run' -s o -l close -d 'no effect'
 complete -c latchkey -n '__latchkey_in run' -l lease -x -d 'time until the lock is freed after a crash'

@@ -242,11 +242,11 @@ test_a_clock_that_differs_from_ours_is_found() {
     pretend ahead 60 7
     expect_exit 1 doctor ahead
     expect_only clock
-    expect_printed "ahead of ours"
+    expect_printed "ahead of the clock of this machine"
     pretend behind -60 7
     expect_exit 1 doctor behind
     expect_only clock
-    expect_printed "behind ours"
+    expect_printed "behind the clock of this machine"
 }
 
 test_a_clock_that_differs_a_little_is_worth_a_note() {
@@ -254,7 +254,7 @@ test_a_clock_that_differs_a_little_is_worth_a_note() {
     pretend little 5 7
     expect_exit 0 doctor little
     expect_mark note clock
-    expect_printed "ahead of ours"
+    expect_printed "ahead of the clock of this machine"
 }
 
 test_what_the_server_does_not_tell_is_worth_a_note() {

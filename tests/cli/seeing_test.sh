@@ -226,7 +226,7 @@ test_holders_that_nothing_fits_are_1() {
     check [ ! -s printed ]
     expect_exit 1 "$latchkey" ls --json --mode read 'single'
     expect_one_line
-    expect_said "no holder of a lock that matches single matches the options"
+    expect_said "no holder matches the options in the locks that match single"
     expect_exit 1 "$latchkey" ls -l 'two*'
     expect_said "no lock matches two*"
     expect_exit 64 "$latchkey" ls --mode shared
