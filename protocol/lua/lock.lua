@@ -12,7 +12,7 @@
 --         the sorted sets
 -- A full lock stays full until nobody holds or waits, or until a writer hands it to the last waiter.
 --
--- In the sorted set of deadlines, those of waiters are negative. So the next deadlines of holds and of
+-- In the sorted set of deadlines, the deadline of a waiter is negative. So the next deadlines of holds and of
 -- waiters are in the middle of the set, and the last ones at its ends.
 --
 -- These fields of lk describe the open lock:

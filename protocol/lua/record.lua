@@ -6,8 +6,8 @@
 -- strings are fields of the lock's hash. sole.lua describes the string of a sole hold. A sole hold of
 -- kind x has these before its texts:
 --   reads writes first op granted_for provisional mark mark_until group_length group
--- mark and mark_until are those of the lock, or 0. group is that of the lock; its length is -1 if the
--- lock has none, or if it is that of the hold.
+-- mark and mark_until describe the abandoned mark of the lock; both are 0 if there is none. group is the
+-- group of the lock. Its length is -1 if the lock has no group, or the same group as the hold.
 
 function lk.with_texts(record, text, at, owner_length, group_length)
     local owner_end = at + owner_length

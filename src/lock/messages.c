@@ -71,7 +71,7 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
 }
 
 /*
- * While the operation is ASKED, waiter_us is still that of an earlier wait, and is replaced. When
+ * While the operation is ASKED, waiter_us belongs to an earlier wait, so a watch replaces it. When
  * the answer `queued` comes, lki_waiter_schedule_refresh() keeps the new value if it is earlier.
  */
 static void watch(lk_lock *lock, const lki_message *message, int64_t now_us) {

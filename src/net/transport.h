@@ -69,7 +69,7 @@ ssize_t lki_transport_read_patiently(lki_transport *, void *buffer, size_t size,
 
 /*
  * The events that poll(2) should wait for before the next read (`writing` false) or write. Only the
- * thread that reads may ask for those of a read.
+ * thread that reads may pass `writing` false.
  */
 short lki_transport_events(const lki_transport *, bool writing);
 
