@@ -459,6 +459,7 @@ void lki_lock_settle(lk_lock *lock) {
     do {
         send_unsent(lock);
     } while (move_to_asked(lock) || begin_one(lock));
+    lock->is_dirty = false; /* not before: the loop has dealt with the changes that it made */
     release_unused(lock);
     plan(lock);
     if (!lki_lock_holds(lock))

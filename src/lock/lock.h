@@ -31,7 +31,7 @@ struct lk_lock {
     bool renewing_waiter;  /* a refresh of the waiter has no answer yet */
     bool renewal_in_doubt; /* the answer to a renewal was lost; the server may have done it */
     bool unclaimed;        /* the hold is provisional, until its first renewal */
-    bool is_dirty;         /* in lki_locks.dirty */
+    bool is_dirty;         /* in lki_locks.dirty, or being settled */
     lk_policy policy;
     unsigned reads, writes; /* counts of the hold that callers have not released */
     unsigned acquires;      /* existing acquire operations: each may add a count */

@@ -31,7 +31,6 @@ bool lki_locks_drain(lki_locks *locks) {
     while (locks->dirty) {
         lk_lock *lock = locks->dirty;
         locks->dirty = lock->next_dirty;
-        lock->is_dirty = false;
         lki_lock_settle(lock);
         lki_lock_release(lock);
     }
