@@ -25,6 +25,12 @@ test_json_has_an_object_for_each_workload() {
     done
 }
 
+test_each_thread_does_its_work_once_even_if_the_time_is_over() {
+    expect_exit 0 "$latchkey" bench --time 1ms --threads 200 --json
+    jq -se 'any(.[]; .workload == "many-locks" and .operations >= 200)' printed >/dev/null ||
+        fail "fewer operations than threads: $(cat printed)"
+}
+
 test_a_signal_ends_it_and_leaves_nothing() {
     local name code
     for name in INT TERM; do
