@@ -10,7 +10,7 @@ from workloads import FIGURES
 OURS_COLOUR, FLOOR_COLOUR, PEER_COLOUR = "#2060B0", "#909090", "#D09040"
 COLOURS = ["#D09040", "#30A060", "#C04040", "#8060A0", "#40B0C0", "#909090", "#C070A0", "#806040", "#A0B030",
            "#404040", "#E0B0A0"]
-BARS = ["a", "b", "c", "d0", "d1", "e"]
+BARS = ["a", "b", "c", "d0", "d1", "e", "j0", "j1"]
 CURVES = {"f": ("waiters on one lock", {"f10": 10, "f1000": 1000}, "handover_us", "µs for a hand-over"),
           "g": ("readers that hold", {"g1000": 1000, "g10000": 10000}, "p50_us",
                 "µs for one more to join and leave")}

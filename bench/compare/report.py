@@ -9,7 +9,8 @@ from workloads import FIGURES
 OURS, FLOOR = "latchkey", "floor"
 # The floor of a workload: what the floor's driver did that is nearest to it. A hand-over is a message at
 # least (p), to join and leave a pair (a). To hold for a while, to renew and to die have none.
-FLOOR_OF = {"a": "a", "b": "a", "c": "c", "d0": "p", "f10": "p", "f1000": "p", "g1000": "a", "g10000": "a"}
+FLOOR_OF = {"a": "a", "b": "a", "c": "c", "d0": "p", "f10": "p", "f1000": "p", "g1000": "a", "g10000": "a",
+            "c16": "c16", "j0": "c16"}
 
 
 def read(path):
@@ -68,7 +69,7 @@ def short(value):
 def _more(lines, workload, name):
     """What there is to say beside the figure that counts."""
     get = lambda figure: median(lines, workload, name, figure)
-    if workload in "abc":
+    if workload in ("a", "b", "c", "c16"):
         return "p50 %s µs, p99 %s µs" % (short(get("p50_us")), short(get("p99_us")))
     if workload in ("d0", "d1"):
         return "%s grants/s; wait p50 %s ms, p99 %s ms; %s commands; Jain %s; streak %s" % (
@@ -79,6 +80,9 @@ def _more(lines, workload, name):
         return "%s reads/s, %s writes/s; wait p99 %s ms reading, %s ms writing" % (
             short(get("reads")), short(get("writes")), short((get("read_p99_us") or 0) / 1000),
             short((get("write_p99_us") or 0) / 1000))
+    if workload in ("j0", "j1"):
+        return "wait p50 %s µs, p99 %s µs; server %s µs" % (
+            short(get("read_p50_us")), short(get("read_p99_us")), short(get("cpu_us")))
     if workload in ("f10", "f1000", "g1000", "g10000"):
         return "server %s µs" % short(get("cpu_us"))
     if workload == "h":
@@ -120,7 +124,16 @@ def every_figure(lines):
     return "\n".join(out) + "\n"
 
 
+def beside_c16(lines):
+    """The aim of (j0): as many pairs with 16 readers on one lock as with 16 threads on 16 locks."""
+    readers, threads = first(lines, "j0", OURS), first(lines, "c16", OURS)
+    if readers and threads:
+        yield "(j0) beside (c16): latchkey does %s pairs/s on one lock and %s on 16 locks: %s times as many" % (
+            short(readers[0]), short(threads[0]), short(readers[0] / threads[0]))
+
+
 def notes(lines):
+    yield from beside_c16(lines)
     for line in lines:
         if line["kind"] == "contestant" and "missing" in line:
             yield "%s is left out: %s" % (line["name"], line["missing"])

@@ -28,7 +28,9 @@ def _does(who, name):
         return name in workloads.FLOOR
     if name == "p":
         return False
-    return who["reads"] or name not in ("b", "e", "g1000", "g10000")
+    if name in workloads.WITHOUT_PEERS:
+        return who["name"] == "latchkey"
+    return who["reads"] or name not in workloads.READ
 
 
 def _measure(server, who, name, plan):

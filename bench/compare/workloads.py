@@ -7,6 +7,7 @@ import contest
 
 LEASE_MS = 30000
 SHORT_LEASE_MS = 2000
+READERS = 16
 
 # Name of the first figure, its unit, and whether more is better.
 FIGURES = {
@@ -22,6 +23,9 @@ FIGURES = {
     "g10000": ("10,000 readers hold, one joins and leaves", "µs", False),
     "h": ("10,000 locks held and renewed", "ms of CPU/s", False),
     "i": ("the holder is killed, lease 2 s", "s to the next", False),
+    "c16": ("16 threads on 16 locks", "pairs/s", True),
+    "j0": ("16 readers on one lock, held 0 ms", "pairs/s", True),
+    "j1": ("16 readers on one lock, held 1 ms", "pairs/s", True),
     "p": ("a message there and back, half of it", "µs", False),
 }
 
@@ -61,19 +65,22 @@ def _pairs(mode, threads):
 
 
 def _contest(server, who, plan, words):
-    """Several drivers at once. Returns all grants in order, with contenders numbered through."""
+    """Several drivers at once. Returns all grants in order, with contenders numbered through, and the
+    server's CPU meanwhile; or None, None."""
     seconds = plan.contend_seconds
     drivers = [contest.Driver(who, server, LEASE_MS, "bench", words) for _ in range(plan.processes)]
     if not all([driver.ready() for driver in drivers]):
         for driver in drivers:
             driver.kill()
-        return None
+        return None, None
+    before = server.cpu()
     for driver in drivers:
         driver.go()
     results = [driver.result(seconds * 3 + 60) for driver in drivers]
+    cpu = server.cpu() - before
     grants = [(at, (number, thread), wait, mode) for number, result in enumerate(results)
               for at, thread, wait, mode in result["grants"]]
-    return sorted(grants)
+    return sorted(grants), cpu
 
 
 def _percentile(values, part):
@@ -115,13 +122,13 @@ def _fairness(grants, contenders):
 def _mutex(hold_us):
     def work(server, who, plan):
         seconds, words = plan.contend_seconds, ["contend", 2, hold_us, 0, plan.contend_seconds]
-        grants = _contest(server, who, plan, words)
+        grants, _ = _contest(server, who, plan, words)
         if grants is None:
             return None
         waits = [grant[2] for grant in grants]
         server.empty()
         counted = contest.Monitor(server)
-        watched = _contest(server, who, plan, words)
+        watched, _ = _contest(server, who, plan, words)
         commands = counted.close()
         return {"rate": _handovers(grants) / seconds, "grants": len(grants) / seconds,
                 "p50_us": _percentile(waits, 0.5), "p99_us": _percentile(waits, 0.99),
@@ -133,7 +140,7 @@ def _mutex(hold_us):
 
 def _mostly_reads(server, who, plan):
     seconds = plan.contend_seconds
-    grants = _contest(server, who, plan, ["contend", 4, 1000, 95, seconds])
+    grants, _ = _contest(server, who, plan, ["contend", 4, 1000, 95, seconds])
     if grants is None:
         return None
     reads = [grant[2] for grant in grants if grant[3] == 0]
@@ -141,6 +148,19 @@ def _mostly_reads(server, who, plan):
     return {"rate": len(grants) / seconds, "reads": len(reads) / seconds,
             "writes": len(writes) / seconds, "read_p99_us": _percentile(reads, 0.99),
             "write_p99_us": _percentile(writes, 0.99)}
+
+
+def _only_reads(hold_us):
+    """Each grant is one pair. A quick run has fewer processes, but as many readers."""
+    def work(server, who, plan):
+        seconds, threads = plan.contend_seconds, READERS // plan.processes
+        grants, cpu = _contest(server, who, plan, ["contend", threads, hold_us, 100, seconds])
+        if grants is None:
+            return None
+        waits = [grant[2] for grant in grants]
+        return {"rate": len(grants) / seconds, "read_p50_us": _percentile(waits, 0.5),
+                "read_p99_us": _percentile(waits, 0.99), "cpu_us": cpu * 1e6 / max(1, len(grants))}
+    return work
 
 
 def _queue(waiters):
@@ -213,18 +233,26 @@ WORK = {
     "d0": _mutex(0), "d1": _mutex(1000), "e": _mostly_reads,
     "f10": _queue(10), "f1000": _queue(1000),
     "g1000": _readers(1000), "g10000": _readers(10000),
-    "h": _held, "i": _killed, "p": _message,
+    "h": _held, "i": _killed,
+    "c16": _pairs("write", READERS), "j0": _only_reads(0), "j1": _only_reads(1000),
+    "p": _message,
 }
 
 # Those that say more by lasting long than by being repeated; and what is too long for a quick look.
 ONCE = {"h"}
 LONG = {"g10000"}
-FLOOR = {"a", "c", "p"}
+FLOOR = {"a", "c", "c16", "p"}
+# Workloads that need a read lock; and one that peers do not run: latchkey's (j0) is compared with it.
+READ = {"b", "e", "g1000", "g10000", "j0", "j1"}
+WITHOUT_PEERS = {"c16"}
 
 
 def plan(quick, letters):
+    def is_wanted(name):
+        return not letters or name in letters or name[0] in letters
+
     made = Plan(quick)
     made.work = {name: work for name, work in WORK.items()
-                 if (not letters or name in letters or name[0] in letters)
+                 if (is_wanted(name) or (name == "c16" and is_wanted("j0")))
                  and not (quick and name in LONG)}
     return made
