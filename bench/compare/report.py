@@ -136,7 +136,7 @@ def notes(lines):
     yield from beside_c16(lines)
     for line in lines:
         if line["kind"] == "contestant" and "missing" in line:
-            yield "%s is left out: %s" % (line["name"], line["missing"])
+            yield "%s is not run: %s" % (line["name"], line["missing"].removeprefix(line["name"] + ": "))
         if line["kind"] == "failure":
             yield "(%s) %s" % (line["workload"], line["why"])
 

@@ -1,5 +1,6 @@
 // Drives the Go client of mmdalix/redis-rwlock. Its watchdog renews every third of a lease. Written from its
-// documentation, and never run: the module proxy refused it. Its keys begin with its own prefix, not with ours.
+// documentation. The module proxy refused it, so no stored result has it. Its keys begin with its own prefix,
+// not with ours.
 package main
 
 import (
