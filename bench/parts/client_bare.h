@@ -12,7 +12,7 @@
 
 typedef struct {
     redisContext *context; /* not owned */
-    char keys[4][64];
+    char key[64];
     char handle[46];
     char who[256];
     uint64_t request, fence, floor;

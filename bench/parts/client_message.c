@@ -47,10 +47,7 @@ void messenger_tell(bench_messenger *messenger) {
 }
 
 void messenger_tell_by_script(bench_messenger *messenger) {
-    const char *words[] = {
-        "EVALSHA",        messenger->script, "4",           "lk:{message}", "lk:{message}:d",
-        "lk:{message}:r", "lk:{message}:w",  messenger->to, text,           "1700000000000000",
-        "write"};
+    const char *words[] = {"EVALSHA", messenger->script, "1", "lk:{message}", messenger->to, text};
     freeReplyObject(server_ask(messenger->speaks, sizeof words / sizeof *words, words));
 }
 

@@ -49,10 +49,9 @@ static redisReply *ask_info(redisContext *context, const char *section) {
  */
 static bool is_from_a_script(const char *command) {
     static const char *const names[] = {
-        "del",         "exists", "get",     "hdel",  "hget",   "hmget",         "hset", "pexpireat",
-        "pexpiretime", "pttl",   "publish", "set",   "time",   "type",          "zadd", "zcard",
-        "zcount",      "zrem",   "zrange",  "zrank", "zscore", "zrangebyscore",
-    };
+        "del",   "get",  "hget",  "lrem",   "pexpireat",     "publish", "set",
+        "time",  "zadd", "zcard", "zcount", "zrangebyscore", "zrem",    "zrevrangebyscore",
+        "zscore"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], command) == 0)
             return true;

@@ -86,7 +86,7 @@ static lkc_reply acquire(bench *b, const lkc_handle *handle, lkc_mode mode, uint
 
 static lkc_reply give_back(bench *b, const lkc_handle *handle, lkc_mode mode, uint64_t req,
                            uint64_t fence) {
-    lkc_release_args args = {*handle, req, fence, mode};
+    lkc_release_args args = {*handle, req, fence, mode, true};
     lkc_reply reply;
     lkc_lock_release(b->lock, ++b->now_us, &args, &reply);
     demand(reply.answer == LKC_RELEASED, "release failed");
@@ -181,8 +181,9 @@ static double word_pair_ns(size_t unused, size_t pairs) {
         lkc_text give[] = {name,
                            number_text(2 * i + 2, req_room),
                            number_text(last.integers[1], fence_room),
-                           {"write", 5}};
-        lkc_words_run(b.lock, ++b.now_us, LKC_OP_RELEASE, give, 4, &sink);
+                           {"write", 5},
+                           {"1", 1}};
+        lkc_words_run(b.lock, ++b.now_us, LKC_OP_RELEASE, give, 5, &sink);
     }
     double spent = (double)(clock_ns() - began);
     demand(lkc_lock_expires_ms(b.lock) == 0, "the lock was not free in the end");

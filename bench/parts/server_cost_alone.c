@@ -25,7 +25,7 @@ void alone_open(alone_part *part, bench_link *link) {
     *part = (alone_part){.series = {[ALONE_SET].command = "set"}};
     for (size_t i = 0; i < ALONE_BATCH; i++) {
         char *name = test_print("alone-%zu", i);
-        part->keys[i] = lock_keys_of(name);
+        part->keys[i] = lock_keys_of(name, 1);
         part->handles[i] = bench_handle_of(UINT64_MAX / 2 + i);
         free(name);
     }

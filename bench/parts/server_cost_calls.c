@@ -43,7 +43,7 @@ static void count_end(calls_counter *counter, const char *what, bool limited) {
 
 static void count_alone(calls_counter *counter, const char *mode, const char *acquire,
                         const char *release) {
-    lock_keys keys = lock_keys_of("calls-alone");
+    lock_keys keys = lock_keys_of("calls-alone", 1);
     bench_handle handle = bench_handle_of(UINT64_MAX / 4);
     uint64_t fence;
     count_begin(counter);

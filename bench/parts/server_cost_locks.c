@@ -42,7 +42,8 @@ static void crowd_acquire(bench_crowd *crowd, bench_link *link, size_t at) {
 
 void crowd_fill(bench_crowd *crowd, bench_link *link, const char *name, size_t readers) {
     assert(readers > 0);
-    *crowd = (bench_crowd){.keys = lock_keys_of(name), .readers = readers, .next_req = 1};
+    *crowd = (bench_crowd){
+        .keys = lock_keys_of(name, readers + GUESTS_MOST), .readers = readers, .next_req = 1};
     crowd->fence = floor_half_a_day_ahead() + 1;
     crowd->handles = test_alloc(readers + GUESTS_MOST, sizeof *crowd->handles);
     for (size_t i = 0; i < readers + GUESTS_MOST; i++)
@@ -105,7 +106,8 @@ void queue_enqueue(bench_queue *queue, bench_link *link) {
 
 void queue_fill(bench_queue *queue, bench_link *link, const char *name, size_t waiters,
                 bool mixed) {
-    *queue = (bench_queue){.keys = lock_keys_of(name), .mixed = mixed, .next_req = 1};
+    *queue = (bench_queue){
+        .keys = lock_keys_of(name, 1 + waiters + GUESTS_MOST), .mixed = mixed, .next_req = 1};
     queue->floor = floor_half_a_day_ahead();
     queue->fence = queue->floor + 1;
     queue->slot_count = 1 + waiters + GUESTS_MOST;

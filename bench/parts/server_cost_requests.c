@@ -2,19 +2,21 @@
 #include "server_cost_requests.h"
 
 #include "lk_scripts.h"
+#include "packed.h"
 #include "words.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static const char lease_ms[] = "86400000"; /* the longest there is: nothing here runs out */
-enum { ARGUMENTS_ROOM = 512 };
+static const char lease_ms[] = "86400000";   /* the longest there is: nothing here runs out */
+enum { PACKED_MOST = 12, NUMBER_ROOM = 24 }; /* see protocol/lua/limits.lua */
 static const char who[] = "4711 host.example.net server_cost";
 
-lock_keys lock_keys_of(const char *name) {
-    static const char *const ends[] = {"", ":d", ":r", ":w"};
-    lock_keys keys;
+lock_keys lock_keys_of(const char *name, size_t most) {
+    static const char *const ends[] = {"", ":i"};
+    lock_keys keys = {.count = most > PACKED_MOST ? 2 : 1};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         int length = snprintf(keys.texts[i], sizeof keys.texts[i], "lk:{%s}%s", name, ends[i]);
         assert((size_t)length < sizeof keys.texts[i]);
@@ -54,44 +56,67 @@ static bench_command command_of(lkc_op op, const lock_keys *keys, size_t locks) 
     bench_command command = {0};
     command_add(&command, "EVALSHA");
     command_add(&command, lki_scripts[op].sha1);
-    command_add_number(&command, 4 * locks);
-    for (size_t i = 0; i < 4 * locks; i++)
-        command_add(&command, keys->texts[i % 4]);
+    command_add_number(&command, keys->count * locks);
+    for (size_t i = 0; i < keys->count * locks; i++)
+        command_add(&command, keys->texts[i % keys->count]);
     return command;
+}
+
+/* Adds the words of an operation, packed (SPEC 11.5). */
+static void add_packed(bench_command *command, lkc_op op, const char *const *words, size_t count) {
+    test_text packed = {0};
+    packed_add(&packed, lki_scripts[op].name, words, count);
+    command_add_bytes(command, packed.bytes, packed.length);
+    free(packed.bytes);
+}
+
+static const char *print(char room[NUMBER_ROOM], uint64_t number) {
+    snprintf(room, NUMBER_ROOM, "%" PRIu64, number);
+    return room;
 }
 
 void request_acquire(bench_link *link, lock_request request, uint64_t floor, const char *answer,
                      uint64_t *fence) {
     bench_command command = command_of(LKC_OP_ACQUIRE, request.keys, 1);
-    char arguments[ARGUMENTS_ROOM]; /* as one (SPEC 11.5) */
-    int length =
-        snprintf(arguments, sizeof arguments,
-                 "%s%c%" PRIu64 "%c0%c%s%c1%c%s%cfair%c%" PRIu64 "%c%c%c%s", request.handle->text,
-                 0, request.req, 0, 0, request.mode, 0, 0, lease_ms, 0, 0, floor, 0, 0, 0, who);
-    command_add_bytes(&command, arguments, (size_t)length);
+    char req[NUMBER_ROOM], floor_text[NUMBER_ROOM];
+    const char *words[] = {request.handle->text,
+                           print(req, request.req),
+                           "0",
+                           request.mode,
+                           "1",
+                           lease_ms,
+                           "fair",
+                           print(floor_text, floor),
+                           "",
+                           "",
+                           who};
+    add_packed(&command, LKC_OP_ACQUIRE, words, sizeof words / sizeof *words);
     link_send(link, &command, (bench_expectation){.answer = answer, .third = fence});
 }
 
 void request_release(bench_link *link, lock_request request, uint64_t fence) {
     bench_command command = command_of(LKC_OP_RELEASE, request.keys, 1);
-    command_add(&command, request.handle->text);
-    command_add_number(&command, request.req);
-    command_add_number(&command, fence);
-    command_add(&command, request.mode);
+    char req[NUMBER_ROOM], fence_text[NUMBER_ROOM];
+    const char *words[] = {request.handle->text, print(req, request.req), print(fence_text, fence),
+                           request.mode, "1"};
+    add_packed(&command, LKC_OP_RELEASE, words, sizeof words / sizeof *words);
     link_send(link, &command, (bench_expectation){.answer = "released"});
 }
 
 void request_cancel(bench_link *link, lock_request request, uint64_t target) {
     bench_command command = command_of(LKC_OP_CANCEL, request.keys, 1);
-    command_add(&command, request.handle->text);
-    command_add_number(&command, request.req);
-    command_add_number(&command, target);
+    char req[NUMBER_ROOM], target_text[NUMBER_ROOM];
+    const char *words[] = {request.handle->text, print(req, request.req),
+                           print(target_text, target)};
+    add_packed(&command, LKC_OP_CANCEL, words, sizeof words / sizeof *words);
     link_send(link, &command, (bench_expectation){.answer = "cancelled"});
 }
 
 void request_inspect(bench_link *link, const lock_keys *keys, uint64_t limit) {
     bench_command command = command_of(LKC_OP_INSPECT, keys, 1);
-    command_add_number(&command, limit);
+    char limit_text[NUMBER_ROOM];
+    const char *words[] = {print(limit_text, limit)};
+    add_packed(&command, LKC_OP_INSPECT, words, 1);
     link_send(link, &command, (bench_expectation){.answer = "lock"});
 }
 
@@ -99,10 +124,10 @@ void request_renew(bench_link *link, const lock_keys *keys, const renew_entry *e
                    size_t count, const char *entry_answer) {
     bench_command command = command_of(LKC_OP_RENEW, keys, count);
     for (size_t i = 0; i < count; i++) {
-        command_add(&command, entries[i].handle->text);
-        command_add_number(&command, entries[i].fence);
-        command_add_number(&command, entries[i].req);
-        command_add(&command, lease_ms);
+        char fence[NUMBER_ROOM], req[NUMBER_ROOM];
+        const char *words[] = {entries[i].handle->text, print(fence, entries[i].fence),
+                               print(req, entries[i].req), lease_ms};
+        add_packed(&command, LKC_OP_RENEW, words, sizeof words / sizeof *words);
     }
     link_send(link, &command, (bench_expectation){.answer = "renewed", .entry = entry_answer});
 }

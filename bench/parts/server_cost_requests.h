@@ -9,10 +9,12 @@
 
 /* The keys of one lock (SPEC 11.1). */
 typedef struct {
-    char texts[4][64];
+    char texts[2][64];
+    size_t count; /* that are passed */
 } lock_keys;
 
-lock_keys lock_keys_of(const char *name);
+/* `most`: how many holds and waiters the lock may have. If they are many, both keys are passed. */
+lock_keys lock_keys_of(const char *name, size_t most);
 
 /* SPEC 1.2; no two numbers give the same client. */
 typedef struct {

@@ -19,10 +19,6 @@ static uint64_t lease_end_us(const acquire_context *context) {
     return context->lock->now_us + context->args->lease_ms * LKC_MS_US;
 }
 
-static uint64_t liveness_end_us(const acquire_context *context) {
-    return context->lock->now_us + lkc_min(context->args->lease_ms * LKC_MS_US, LKC_LIVENESS_US);
-}
-
 static void answer_granted(acquire_context *context, lkc_record *hold) {
     lkc_record_extend(context->lock, hold, lease_end_us(context)); /* SPEC 5.1 */
     hold->provisional = false;                                     /* SPEC 5.3 */
@@ -34,12 +30,19 @@ static void answer_queued(acquire_context *context, lkc_record *waiter) {
     context->reply = lkc_reply_queued(context->lock, waiter);
 }
 
+static void answer_waiter(acquire_context *context, lkc_record *waiter) {
+    lkc_waiter_renew(context->lock, waiter, context->args->lease_ms);
+    if (waiter->role == LKC_ROLE_HOLD)
+        answer_granted(context, waiter); /* SPEC 5.6 */
+    else
+        answer_queued(context, waiter);
+}
+
 /* SPEC 9.2, 9.4. True when the number alone decides the answer. */
 static bool answer_by_number(acquire_context *context, const lkc_pair *mine) {
     uint64_t req = context->args->req;
     if (mine->waiter && mine->waiter->wait.req == req) {
-        lkc_record_extend(context->lock, mine->waiter, liveness_end_us(context)); /* SPEC 5.4 */
-        answer_queued(context, mine->waiter);
+        answer_waiter(context, mine->waiter);
         return true;
     }
     if ((mine->hold && mine->hold->hold.granted_for == req) ||
@@ -77,7 +80,7 @@ static lkc_outcome grant(acquire_context *context, lkc_record *hold) {
             return LKC_TOO_DEEP;
         lkc_grant_more(lock, hold, &grant);
     } else {
-        grant.begins_life = lkc_lock_is_empty(lock);
+        grant.begins_life = lkc_life_is_over(lock);
         if (grant.begins_life)
             lock->policy = context->args->policy; /* SPEC 3.1 */
         hold = context->fresh;
@@ -101,10 +104,10 @@ static void enqueue(acquire_context *context, const lkc_record *hold, bool upgra
         waiter->group = lkc_name_share(hold->group);
     }
     waiter->since_us = lock->now_us;
-    waiter->deadline_us = liveness_end_us(context);
+    waiter->deadline_us = lock->now_us + lkc_liveness_us(context->args->lease_ms); /* SPEC 5.4 */
     waiter->wait.mode = (uint8_t)context->args->mode;
     waiter->wait.req = context->args->req;
-    waiter->wait.lease_ms = context->args->lease_ms;
+    waiter->wait.liveness_ms = (uint16_t)lkc_min(context->args->lease_ms, LKC_LIVENESS_MS);
     lkc_waiter_add(lock, waiter, upgrade);
     lock->floor = lkc_max(lock->floor, context->args->floor); /* SPEC 8.1 */
     answer_queued(context, waiter);

@@ -75,6 +75,14 @@ static bool read_positive(reading *read, uint64_t *out) {
     return *out >= 1 || refuse(read, "must be at least 1");
 }
 
+static bool read_bool(reading *read, bool *out) {
+    uint64_t value;
+    if (!read_number(read, &value))
+        return false;
+    *out = value == 1;
+    return value <= 1 || refuse(read, "must be 0 or 1");
+}
+
 static bool read_text(reading *read, size_t most, lkc_text *out) {
     if (read->text.length > most || has_nul(read->text)) {
         snprintf(read->fault, LKC_FAULT_MOST, "LKARG %s: must be at most %zu bytes without NUL",
@@ -118,11 +126,11 @@ static bool read_mode(reading *read) {
 }
 
 static bool read_wait(reading *read) {
-    uint64_t wait;
-    if (!read_number(read, &wait))
-        return false;
-    read->values->wait = wait == 1;
-    return wait <= 1 || refuse(read, "must be 0 or 1");
+    return read_bool(read, &read->values->wait);
+}
+
+static bool read_told(reading *read) {
+    return read_bool(read, &read->values->told);
 }
 
 static bool read_lease(reading *read) {
@@ -193,7 +201,8 @@ static const argument arguments_of[][ARGUMENTS_MOST + 1] = {
     [LKC_OP_RELEASE] = {{"handle", read_handle},
                         {"req", read_req},
                         {"fence", read_fence},
-                        {"mode", read_mode}},
+                        {"mode", read_mode},
+                        {"told", read_told}},
     [LKC_OP_RENEW] = {{"handle", read_handle},
                       {"fence", read_fence},
                       {"req", read_entry_req},

@@ -9,7 +9,7 @@ typedef struct {
     lkc_handle handle;
     uint64_t req, fence, target, floor;
     lkc_mode mode;
-    bool wait;
+    bool wait, told;
     uint32_t lease_ms;
     lkc_policy policy;
     lkc_text owner, group, who;

@@ -100,6 +100,7 @@ typedef struct {
     lkc_handle handle;
     uint64_t req, fence;
     lkc_mode mode;
+    bool told; /* SPEC 6.3: the caller of the hold was told of its grant */
 } lkc_release_args;
 
 typedef struct {

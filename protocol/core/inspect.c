@@ -102,7 +102,7 @@ static lkc_info summarize(const lkc_lock *lock, const remaining *left) {
     info.alive = info.holders > 0 || info.waiters > 0;
     if (lkc_lock_expires_ms(lock) * LKC_MS_US <= left->now_us)
         info.abandoned = false; /* SPEC 7.3: the whole lock has expired */
-    if (!info.alive && !info.abandoned)
+    if (!info.alive && !info.abandoned && lock->fence <= left->now_us)
         info.fence = 0; /* SPEC 7.1 */
     return info;
 }

@@ -1,6 +1,6 @@
 /*
- * The lock as a whole: its creation and its memory, its lives, the mark that outlives them, and the
- * instant at which everything is forgotten (SPEC 1.7, 6, 7).
+ * The lock as a whole: its creation and its memory, its lives, the mark and the fence that outlive
+ * them, and the instant at which everything is forgotten (SPEC 1.7, 6, 7).
  */
 #include "records.h"
 
@@ -49,6 +49,8 @@ uint64_t lkc_lock_expires_ms(const lkc_lock *lock) {
         until_us += LKC_MARK_US;
     if (lock->marked)
         until_us = lkc_max(until_us, lock->mark_until_us);
+    /* A fence is an instant too. Until the clock has passed it, the next life must not draw it. */
+    until_us = lkc_max(until_us, lock->fence);
     return (until_us + LKC_MS_US - 1) / LKC_MS_US;
 }
 
@@ -61,6 +63,7 @@ void lkc_mark_leave(lkc_lock *lock, uint64_t instant_us) {
     lock->mark_fence = lock->fence;
     lock->mark_until_us = lkc_max(lock->marked ? lock->mark_until_us : 0, instant_us + LKC_MARK_US);
     lock->marked = true;
+    lock->mark_of = 0;
 }
 
 void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
@@ -68,13 +71,21 @@ void lkc_mark_clear(lkc_lock *lock, const lkc_record *hold) {
         lock->marked = false;
 }
 
+void lkc_mark_withdraw(lkc_lock *lock, const lkc_record *missed) {
+    if (lock->mark_of == missed->wait.ticket)
+        lock->marked = false;
+}
+
 void lkc_life_end(lkc_lock *lock) {
     lock->policy = LKC_FAIR;
     lock->phase = LKC_PHASE_READ;
-    lock->ticket = lock->floor = 0;
+    lock->ticket = lock->mark_of = lock->floor = 0;
     if (lock->read_group)
         lkc_names_give(lock, &lock->groups, lock->read_group);
     lock->read_group = NULL;
-    if (!lock->marked)
-        lock->fence = lock->mark_fence = lock->mark_until_us = 0;
+    if (lock->marked)
+        return;
+    lock->mark_fence = lock->mark_until_us = 0;
+    if (lock->fence <= lock->now_us)
+        lock->fence = 0; /* SPEC 7.1: the clock alone makes the next fence greater */
 }

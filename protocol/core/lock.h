@@ -1,5 +1,6 @@
 /*
- * The structs of a lock. Only the files of this folder include this one; README.md explains it.
+ * The structs of a lock; README.md explains them. Only the files of this folder include this one, and
+ * a test that compares states (tests/fuzz/walk_state.c).
  *
  * The lock owns every record and every name. Only records.c adds, moves and removes records: it
  * keeps the trees and counts in step.
@@ -14,9 +15,9 @@
 #include <assert.h>
 
 #define LKC_MS_US UINT64_C(1000)
-#define LKC_CLAIM_US UINT64_C(1000000)     /* SPEC 5.3 */
-#define LKC_LIVENESS_US UINT64_C(10000000) /* SPEC 5.4 */
-#define LKC_MARK_US UINT64_C(3600000000)   /* SPEC 6.4 */
+#define LKC_CLAIM_US UINT64_C(1000000)   /* SPEC 5.3 */
+#define LKC_LIVENESS_MS UINT32_C(10000)  /* SPEC 5.4 */
+#define LKC_MARK_US UINT64_C(3600000000) /* SPEC 6.4 */
 
 typedef enum { LKC_PHASE_READ, LKC_PHASE_WRITE } lkc_phase;
 
@@ -25,16 +26,22 @@ typedef enum { LKC_BY_ACQUIRE, LKC_BY_RELEASE, LKC_BY_CONVERT, LKC_BY_CANCEL } l
 
 typedef struct lkc_record lkc_record;
 
-/* One hold (SPEC 1.4) or one waiter (1.5). A waiter that is granted becomes the hold. */
+/*
+ * A record is one hold (SPEC 1.4) or one waiter (1.5). A waiter that is granted becomes the hold. A
+ * hold whose client missed the grant becomes a missed waiter (5.6), which stands in no queue. When
+ * its client comes back, it is a waiter again.
+ */
+typedef enum { LKC_ROLE_NEW, LKC_ROLE_HOLD, LKC_ROLE_WAITER, LKC_ROLE_MISSED } lkc_role;
+
 struct lkc_record {
     union {
         lkc_node by_handle;    /* in the lock's `handles` */
         lkc_record *next_gone; /* in the list `gone_head`; in no tree then */
     };
-    lkc_node by_deadline; /* in `holds` or `waiters` */
+    lkc_node by_deadline; /* in `holds`, `waiters` or `missed` */
     lkc_handle handle;
     uint64_t deadline_us;
-    uint64_t since_us; /* of a hold: when it was granted; of a waiter: when it asked */
+    uint64_t since_us; /* a hold: its grant; a waiter: when it asked, or the grant it missed */
     lkc_name *owner, *group;
     lkc_record *next_granted;
     uint64_t granted_ms; /* for its event: the ms left when it was granted */
@@ -43,6 +50,8 @@ struct lkc_record {
             uint64_t fence, first_fence;
             uint64_t last;        /* SPEC 9.1; the waiter may have a greater one */
             uint64_t granted_for; /* its last number as a waiter or upgrade; 0: none */
+            uint64_t ticket;      /* this and liveness_ms: of its waiter, if it is provisional */
+            uint16_t liveness_ms;
             uint16_t reads, writes;
             uint8_t last_by; /* lkc_by: the operation of `last` */
         } hold;
@@ -50,11 +59,11 @@ struct lkc_record {
             lkc_node by_ticket; /* in `readers` or `writers`; the upgrade is in neither */
             uint64_t ticket;
             uint64_t req;
-            uint32_t lease_ms;
-            uint8_t mode; /* lkc_mode */
+            uint16_t liveness_ms; /* min(lease, 10 s) of its first request (SPEC 5.3, 5.6) */
+            uint8_t mode;         /* lkc_mode */
         } wait;
     };
-    bool is_hold; /* otherwise it is a waiter */
+    uint8_t role; /* lkc_role */
     bool provisional;
     bool tells_granted, tells_lost; /* its events in the last operation */
     bool granted_anew;              /* its granted event is about a new hold, not an upgrade */
@@ -65,18 +74,19 @@ struct lkc_record {
 
 static_assert(sizeof(void *) != 8 || sizeof(lkc_record) == 176,
               "256 bytes for each holder and waiter, see README.md");
+static_assert(LKC_LIVENESS_MS <= UINT16_MAX, "liveness_ms has room for it");
 
 struct lkc_lock {
     lkc_allocator allocator;
     size_t memory; /* bytes taken from it, with this struct */
 
     /*
-     * One record for each handle: its hold if it has one, otherwise its waiter. If a handle has
-     * both, its waiter is the upgrade (invariant 9), and `upgrade` points to it.
+     * One record for each handle: its hold if it has one, otherwise its waiter, missed or not. If a
+     * handle has both, its waiter is the upgrade (invariant 9), and `upgrade` points to it.
      */
     lkc_tree handles;
-    lkc_tree holds, waiters;   /* by deadline, then handle */
-    lkc_tree readers, writers; /* waiters by ticket, without the upgrade */
+    lkc_tree holds, waiters, missed; /* by deadline, then handle */
+    lkc_tree readers, writers;       /* waiters by ticket, without the upgrade */
     lkc_record *upgrade;
 
     /* Invariant 8. A name counts the holds of its owner, or the read holds of its group. */
@@ -87,10 +97,11 @@ struct lkc_lock {
     lkc_policy policy;
     lkc_phase phase;
     uint64_t ticket;
+    uint64_t mark_of;     /* SPEC 5.6: ticket of the missed waiter that alone left the mark; or 0 */
     uint64_t floor;       /* SPEC 8.1: the greatest floor of a queued request */
     lkc_name *read_group; /* SPEC 8.2: of the hold that was last to get its first read; or NULL */
 
-    /* These outlive the life if `marked`. */
+    /* The mark outlives the life. So does the fence, if `marked` or ahead of the clock (SPEC 7). */
     uint64_t fence;
     bool marked;
     uint64_t mark_fence, mark_until_us; /* SPEC 6.1, 6.4 */
@@ -109,9 +120,14 @@ struct lkc_lock {
     lkc_record *spare; /* kept for the next acquire; or NULL */
 };
 
-/* Nobody holds or waits. */
+/* Nobody holds or waits. There may be missed waiters. */
 static inline bool lkc_lock_is_empty(const lkc_lock *lock) {
     return !lock->holds.root && !lock->waiters.root;
+}
+
+/* SPEC 1.7, 5.6. In the middle of an operation, a missed waiter keeps the life. */
+static inline bool lkc_life_is_over(const lkc_lock *lock) {
+    return lkc_lock_is_empty(lock) && !lock->missed.root;
 }
 
 /* Memory, counted in `memory`. Only acquire takes any; NULL when there is none. */
@@ -124,7 +140,10 @@ void lkc_mark_leave(lkc_lock *, uint64_t instant_us);
 /* A hold gave up its last write (SPEC 6.3). */
 void lkc_mark_clear(lkc_lock *, const lkc_record *hold);
 
-/* SPEC 7.3: whether the whole lock has expired at its `now_us`, the mark included. */
+/* The client of a missed waiter is back, or gives up: nobody used the hold that it missed (5.6). */
+void lkc_mark_withdraw(lkc_lock *, const lkc_record *missed);
+
+/* SPEC 7.3: whether the whole lock has expired at its `now_us`, the mark and the fence included. */
 bool lkc_lock_has_expired(const lkc_lock *);
 
 /* Nobody holds or waits any more (SPEC 1.7, 7.1, 7.2). */
@@ -136,6 +155,11 @@ static inline uint64_t lkc_max(uint64_t a, uint64_t b) {
 
 static inline uint64_t lkc_min(uint64_t a, uint64_t b) {
     return a < b ? a : b;
+}
+
+/* SPEC 5.4: how long a waiter with this lease lives without a request. */
+static inline uint64_t lkc_liveness_us(uint32_t lease_ms) {
+    return lkc_min(lease_ms, LKC_LIVENESS_MS) * LKC_MS_US;
 }
 
 static inline lkc_record *lkc_record_by_deadline(lkc_node *node) {

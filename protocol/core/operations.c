@@ -26,12 +26,9 @@ static bool refuse(const lkc_pair *mine, uint64_t req, uint64_t fence, lkc_mode 
 
 static void count(lkc_lock *lock, lkc_record *hold, unsigned reads, unsigned writes, uint64_t req,
                   lkc_by by) {
-    bool wrote = hold->hold.writes > 0;
     lkc_hold_count(lock, hold, reads, writes);
     hold->hold.last = req;
     hold->hold.last_by = (uint8_t)by;
-    if (wrote && writes == 0)
-        lkc_mark_clear(lock, hold); /* SPEC 6.3 */
 }
 
 static lkc_reply released(unsigned reads, unsigned writes) {
@@ -56,6 +53,8 @@ static lkc_reply release(lkc_lock *lock, const lkc_release_args *args) {
     unsigned reads = hold->hold.reads - (args->mode == LKC_READ ? 1U : 0U);
     unsigned writes = hold->hold.writes - (args->mode == LKC_WRITE ? 1U : 0U);
     count(lock, hold, reads, writes, args->req, LKC_BY_RELEASE);
+    if (args->mode == LKC_WRITE && writes == 0 && args->told)
+        lkc_mark_clear(lock, hold); /* SPEC 6.3 */
     if (reads == 0 && writes == 0)
         end_hold(lock, hold);
     return released(reads, writes);
@@ -79,6 +78,8 @@ static lkc_outcome convert(lkc_lock *lock, const lkc_convert_args *args, lkc_rep
             return LKC_TOO_DEEP;
         count(lock, hold, hold->hold.reads + 1U, hold->hold.writes - 1U, args->req,
               LKC_BY_CONVERT); /* SPEC 4.7 */
+        if (hold->hold.writes == 0)
+            lkc_mark_clear(lock, hold); /* SPEC 6.3 */
     }
     *reply = lkc_reply_granted(lock, hold);
     return LKC_DONE;
@@ -112,10 +113,12 @@ static lkc_reply renew(lkc_lock *lock, const lkc_renew_args *args, const lkc_rec
         return (lkc_reply){.answer = LKC_LEASE, .ms = lkc_left_ms(lock, mine.hold)};
     }
     if (mine.waiter && mine.waiter->wait.req == args->req) {
-        uint64_t until_us = lock->now_us + lkc_min(lease_us, LKC_LIVENESS_US);
-        lkc_record_extend(lock, mine.waiter, until_us); /* SPEC 5.4 */
-        *told = mine.waiter;
-        return lkc_reply_queued(lock, mine.waiter);
+        lkc_waiter_renew(lock, mine.waiter, args->lease_ms);
+        if (mine.waiter->role == LKC_ROLE_WAITER) {
+            *told = mine.waiter;
+            return lkc_reply_queued(lock, mine.waiter);
+        }
+        mine.hold = mine.waiter; /* SPEC 5.6: the client missed a grant, and has another now */
     }
     if (mine.hold && mine.hold->hold.granted_for == args->req) {
         extend_hold(lock, mine.hold, lease_us);
@@ -139,6 +142,8 @@ static lkc_reply cancel(lkc_lock *lock, const lkc_cancel_args *args) {
     lkc_pair mine = lkc_pair_find(lock, &args->handle);
     lkc_record *hold = mine.hold;
     if (mine.waiter && mine.waiter->wait.req == args->target) {
+        if (mine.waiter->role == LKC_ROLE_MISSED)
+            lkc_mark_withdraw(lock, mine.waiter); /* SPEC 5.6 */
         lkc_waiter_remove(lock, mine.waiter);
         lkc_record_free(lock, mine.waiter);
         if (hold && args->req > hold->hold.last) { /* SPEC 9.1 */

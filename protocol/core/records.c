@@ -23,7 +23,7 @@ static int compare_ticket(const void *key, const lkc_node *node) {
 
 void lkc_records_init(lkc_lock *lock) {
     lock->handles.compare = compare_handle;
-    lock->holds.compare = lock->waiters.compare = compare_deadline;
+    lock->holds.compare = lock->waiters.compare = lock->missed.compare = compare_deadline;
     lock->readers.compare = lock->writers.compare = compare_ticket;
     lkc_names_init(&lock->owners);
     lkc_names_init(&lock->groups);
@@ -80,7 +80,8 @@ lkc_record *lkc_record_new(lkc_lock *lock, const lkc_handle *handle, lkc_text ow
         return NULL;
     }
     record->handle = *handle;
-    record->is_hold = record->provisional = record->tells_granted = record->tells_lost = false;
+    record->role = LKC_ROLE_NEW;
+    record->provisional = record->tells_granted = record->tells_lost = false;
     record->who_length = (uint8_t)who.length;
     if (who.length > 0)
         memcpy(record->who, who.bytes, who.length);
@@ -104,7 +105,8 @@ void lkc_record_free(lkc_lock *lock, lkc_record *record) {
 
 void lkc_records_free(lkc_lock *lock) {
     lkc_record *record;
-    while ((record = lkc_record_by_deadline(lock->waiters.root))) {
+    while ((record = lkc_record_by_deadline(lock->waiters.root)) ||
+           (record = lkc_record_by_deadline(lock->missed.root))) {
         lkc_waiter_remove(lock, record);
         lkc_record_free(lock, record);
     }
@@ -146,7 +148,7 @@ lkc_pair lkc_pair_find(const lkc_lock *lock, const lkc_handle *handle) {
     lkc_record *record = find(lock, handle);
     if (!record)
         return (lkc_pair){NULL, NULL};
-    if (!record->is_hold)
+    if (record->role != LKC_ROLE_HOLD)
         return (lkc_pair){NULL, record};
     return (lkc_pair){record, is_upgrade_of(lock, handle) ? lock->upgrade : NULL};
 }
@@ -159,7 +161,8 @@ uint64_t lkc_pair_last(const lkc_pair *pair) {
 void lkc_record_extend(lkc_lock *lock, lkc_record *record, uint64_t deadline_us) {
     if (deadline_us <= record->deadline_us)
         return;
-    lkc_tree *tree = record->is_hold ? &lock->holds : &lock->waiters;
+    assert(record->role == LKC_ROLE_HOLD || record->role == LKC_ROLE_WAITER);
+    lkc_tree *tree = record->role == LKC_ROLE_HOLD ? &lock->holds : &lock->waiters;
     lkc_tree_erase(tree, record, &record->by_deadline);
     record->deadline_us = deadline_us;
     lkc_tree_insert(tree, record, &record->by_deadline);
@@ -168,7 +171,7 @@ void lkc_record_extend(lkc_lock *lock, lkc_record *record, uint64_t deadline_us)
 /* Holds. */
 
 void lkc_hold_add(lkc_lock *lock, lkc_record *hold) {
-    hold->is_hold = true;
+    hold->role = LKC_ROLE_HOLD;
     hold->hold.reads = hold->hold.writes = 0;
     enter_handle(lock, hold);
     lkc_tree_insert(&lock->holds, hold, &hold->by_deadline);
@@ -205,7 +208,7 @@ void lkc_hold_remove(lkc_lock *lock, lkc_record *hold) {
         enter_handle(lock, lock->upgrade);
 }
 
-/* Waiters. */
+/* Waiters. Those that are missed are in no queue. */
 
 static lkc_tree *queue_of(lkc_lock *lock, const lkc_record *waiter) {
     return waiter->wait.mode == LKC_READ ? &lock->readers : &lock->writers;
@@ -216,7 +219,7 @@ static void enqueue(lkc_lock *lock, lkc_record *waiter) {
 }
 
 void lkc_waiter_add(lkc_lock *lock, lkc_record *waiter, bool upgrade) {
-    waiter->is_hold = false;
+    waiter->role = LKC_ROLE_WAITER;
     waiter->wait.ticket = ++lock->ticket;
     lkc_tree_insert(&lock->waiters, waiter, &waiter->by_deadline);
     if (!upgrade) {
@@ -231,6 +234,11 @@ void lkc_waiter_add(lkc_lock *lock, lkc_record *waiter, bool upgrade) {
 }
 
 void lkc_waiter_remove(lkc_lock *lock, lkc_record *waiter) {
+    if (waiter->role == LKC_ROLE_MISSED) {
+        lkc_tree_erase(&lock->missed, waiter, &waiter->by_deadline);
+        leave_handle(lock, waiter);
+        return;
+    }
     lkc_tree_erase(&lock->waiters, waiter, &waiter->by_deadline);
     if (waiter != lock->upgrade) {
         lkc_tree_erase(queue_of(lock, waiter), &waiter->wait.ticket, &waiter->wait.by_ticket);
@@ -248,4 +256,31 @@ void lkc_upgrade_demote(lkc_lock *lock) {
     lock->upgrade = NULL;
     waiter->wait.ticket = ++lock->ticket;
     enqueue(lock, waiter);
+}
+
+void lkc_hold_miss(lkc_lock *lock, lkc_record *hold, uint64_t until_us) {
+    /* The hold and the waiter share memory: read all of the one before writing the other. */
+    assert(hold->hold.reads + hold->hold.writes == 1 && !is_upgrade_of(lock, &hold->handle));
+    uint64_t ticket = hold->hold.ticket, req = hold->hold.granted_for;
+    uint16_t liveness_ms = hold->hold.liveness_ms;
+    lkc_mode mode = hold->hold.writes > 0 ? LKC_WRITE : LKC_READ;
+    lkc_hold_remove(lock, hold);
+    hold->role = LKC_ROLE_MISSED;
+    hold->provisional = false;
+    hold->deadline_us = until_us;
+    hold->wait.ticket = ticket;
+    hold->wait.req = req;
+    hold->wait.liveness_ms = liveness_ms;
+    hold->wait.mode = (uint8_t)mode;
+    enter_handle(lock, hold);
+    lkc_tree_insert(&lock->missed, hold, &hold->by_deadline);
+}
+
+void lkc_missed_return(lkc_lock *lock, lkc_record *missed, uint64_t deadline_us) {
+    assert(missed->role == LKC_ROLE_MISSED);
+    lkc_tree_erase(&lock->missed, missed, &missed->by_deadline);
+    missed->role = LKC_ROLE_WAITER;
+    missed->deadline_us = deadline_us;
+    lkc_tree_insert(&lock->waiters, missed, &missed->by_deadline);
+    enqueue(lock, missed);
 }

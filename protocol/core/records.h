@@ -23,7 +23,7 @@ void lkc_record_free(lkc_lock *, lkc_record *);
 /* Frees the memory of a record, or keeps it as the spare. The names are given back already. */
 void lkc_record_recycle(lkc_lock *, lkc_record *);
 
-/* The records of one handle on this lock (SPEC 1.2). Either may be NULL. */
+/* The records of one handle on a lock (SPEC 1.2). Either may be NULL; the waiter may be missed. */
 typedef struct {
     lkc_record *hold, *waiter;
 } lkc_pair;
@@ -55,9 +55,15 @@ void lkc_hold_add(lkc_lock *, lkc_record *);
 void lkc_hold_count(lkc_lock *, lkc_record *, unsigned reads, unsigned writes);
 void lkc_hold_remove(lkc_lock *, lkc_record *);
 
+/* SPEC 5.6: a hold with one count, which its client missed, becomes a missed waiter. */
+void lkc_hold_miss(lkc_lock *, lkc_record *hold, uint64_t until_us);
+
 /* Enters a record that has a deadline and its request as a waiter with the next ticket. */
 void lkc_waiter_add(lkc_lock *, lkc_record *, bool upgrade);
-void lkc_waiter_remove(lkc_lock *, lkc_record *);
+void lkc_waiter_remove(lkc_lock *, lkc_record *); /* missed or not */
+
+/* SPEC 5.6: a missed waiter stands in its queue again, with its former ticket. */
+void lkc_missed_return(lkc_lock *, lkc_record *, uint64_t deadline_us);
 
 /* SPEC 4.5: the upgrade, whose owner has no hold now, becomes a writer-waiter with a new ticket. */
 void lkc_upgrade_demote(lkc_lock *);

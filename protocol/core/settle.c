@@ -8,7 +8,8 @@
 
 static void grant_waiter(lkc_lock *lock, lkc_record *waiter) {
     lkc_grant grant = {.mode = waiter->wait.mode, .req = waiter->wait.req};
-    uint64_t lease_us = waiter->wait.lease_ms * LKC_MS_US;
+    uint64_t ticket = waiter->wait.ticket; /* read before the waiter becomes the hold */
+    uint16_t liveness_ms = waiter->wait.liveness_ms;
     lkc_record *hold = lkc_pair_find(lock, &waiter->handle).hold;
     bool anew = !hold;
     lkc_waiter_remove(lock, waiter);
@@ -18,8 +19,10 @@ static void grant_waiter(lkc_lock *lock, lkc_record *waiter) {
     } else {
         hold = waiter;
         hold->provisional = true; /* SPEC 5.3 */
-        hold->deadline_us = lock->now_us + lkc_min(LKC_CLAIM_US, lease_us);
+        hold->deadline_us = lock->now_us + lkc_min(LKC_CLAIM_US, liveness_ms * LKC_MS_US);
         lkc_grant_new(lock, hold, &grant);
+        hold->hold.ticket = ticket;
+        hold->hold.liveness_ms = liveness_ms;
         lock->granted_provisionally = true;
     }
     hold->hold.granted_for = grant.req;
@@ -45,11 +48,26 @@ void lkc_settle(lkc_lock *lock) {
         phase = lock->phase;
         lkc_phase_update(lock);
     } while (lock->phase != phase);
-    if (lkc_lock_is_empty(lock))
+    if (lkc_life_is_over(lock))
         lkc_life_end(lock);
 }
 
+void lkc_waiter_renew(lkc_lock *lock, lkc_record *waiter, uint32_t lease_ms) {
+    uint64_t until_us = lock->now_us + lkc_liveness_us(lease_ms);
+    if (waiter->role != LKC_ROLE_MISSED) {
+        lkc_record_extend(lock, waiter, until_us); /* SPEC 5.4 */
+        return;
+    }
+    lkc_mark_withdraw(lock, waiter);
+    lkc_missed_return(lock, waiter, lkc_max(until_us, waiter->deadline_us)); /* SPEC 5.4, 5.6 */
+    lkc_settle(lock);
+}
+
 /* Dropping. */
+
+static uint64_t missed_until_us(const lkc_record *hold) {
+    return hold->since_us + hold->hold.liveness_ms * LKC_MS_US; /* SPEC 5.6 */
+}
 
 void lkc_hold_lose(lkc_lock *lock, lkc_loss *loss, lkc_record *hold, uint64_t instant_us,
                    bool told) {
@@ -70,6 +88,36 @@ void lkc_loss_end(lkc_lock *lock, const lkc_loss *loss) {
     lkc_record_free(lock, upgrade);
 }
 
+/*
+ * SPEC 5.6: whether the client of a hold that has expired missed the grant. Such a hold is still as
+ * it was granted, and a waiter of that age would still live.
+ */
+static bool was_missed(const lkc_lock *lock, const lkc_record *hold) {
+    if (!hold->provisional || hold->hold.reads + hold->hold.writes != 1)
+        return false;
+    lkc_pair pair = lkc_pair_find(lock, &hold->handle);
+    return lkc_request_repeats(&pair, hold->hold.granted_for, LKC_BY_ACQUIRE) &&
+           missed_until_us(hold) > lock->now_us;
+}
+
+static void miss(lkc_lock *lock, lkc_record *hold) {
+    bool writes = hold->hold.writes > 0, marked = lock->marked;
+    if (writes)
+        lkc_mark_leave(lock, hold->deadline_us); /* SPEC 6.1 */
+    if (writes && !marked)
+        lock->mark_of = hold->hold.ticket;
+    lkc_hold_miss(lock, hold, missed_until_us(hold));
+}
+
+static void forget_missed(lkc_lock *lock, uint64_t until_us) {
+    lkc_record *record;
+    while ((record = lkc_record_by_deadline(lkc_tree_head(&lock->missed))) &&
+           record->deadline_us <= until_us) {
+        lkc_waiter_remove(lock, record);
+        lkc_record_free(lock, record);
+    }
+}
+
 /* NULL when nothing of the tree has expired. */
 static lkc_record *first_expired(const lkc_lock *lock, const lkc_tree *deadlines) {
     lkc_record *record = lkc_record_by_deadline(lkc_tree_head(deadlines));
@@ -83,9 +131,13 @@ static void drop_expired(lkc_lock *lock) {
     uint64_t latest_us = 0;
     bool all_expired =
         (lock->marked || first_expired(lock, &lock->holds)) && lkc_lock_has_expired(lock);
+    forget_missed(lock, all_expired ? UINT64_MAX : lock->now_us); /* SPEC 5.6 */
     while ((record = first_expired(lock, &lock->holds))) {
         latest_us = lkc_max(latest_us, record->deadline_us);
-        lkc_hold_lose(lock, &loss, record, record->deadline_us, false);
+        if (!all_expired && was_missed(lock, record))
+            miss(lock, record);
+        else
+            lkc_hold_lose(lock, &loss, record, record->deadline_us, false);
     }
     while ((record = first_expired(lock, &lock->waiters))) {
         latest_us = lkc_max(latest_us, record->deadline_us);
@@ -126,6 +178,10 @@ void lkc_operation_begin(lkc_lock *lock, uint64_t now_us) {
 
 void lkc_operation_end(lkc_lock *lock, const lkc_record *told) {
     lkc_settle(lock);
+    if (lkc_lock_is_empty(lock)) { /* SPEC 5.6: missed waiters do not keep a life. */
+        forget_missed(lock, UINT64_MAX);
+        lkc_life_end(lock);
+    }
     if (lock->marked && lkc_lock_has_expired(lock)) {
         lock->marked = false;
         lkc_life_end(lock);

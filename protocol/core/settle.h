@@ -14,6 +14,12 @@ void lkc_operation_end(lkc_lock *, const lkc_record *told);
 /* SPEC 3.7, and the end of the life if nobody is left. For acquire, which then goes on (9.5). */
 void lkc_settle(lkc_lock *);
 
+/*
+ * A request of its client prolongs the life of a waiter (SPEC 5.4). A missed waiter stands in the
+ * order again, and the lock settles (5.6): then the record may be a hold.
+ */
+void lkc_waiter_renew(lkc_lock *, lkc_record *waiter, uint32_t lease_ms);
+
 /* Drops holds that were not released, and the upgrade that goes with them (SPEC 4.6). */
 typedef struct {
     bool upgrade_too; /* false at first */

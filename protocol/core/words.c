@@ -177,7 +177,7 @@ static lkc_outcome run(lkc_lock *lock, uint64_t now_us, lkc_op op, const lkc_val
         return lkc_lock_acquire(lock, now_us, &args, reply);
     }
     case LKC_OP_RELEASE: {
-        lkc_release_args args = {v->handle, v->req, v->fence, v->mode};
+        lkc_release_args args = {v->handle, v->req, v->fence, v->mode, v->told};
         return lkc_lock_release(lock, now_us, &args, reply);
     }
     case LKC_OP_RENEW: {

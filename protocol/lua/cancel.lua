@@ -1,20 +1,30 @@
 -- cancel: leaves the queue. SPEC 10.7.
--- KEYS  the four keys of the lock (SPEC 11.1)
--- ARGV  handle req target
+-- KEYS  the keys of the lock (SPEC 11.1)
+-- ARGV  handle req target, packed (SPEC 11.5)
 -- Reply cancelled time · granted time fence ms flags
---@include prelude.lua
-
-local function decide(request, hold, waiter)
-    local target = request.target
-    if waiter and waiter.req == target then
-        lk.waiter_remove(waiter)
-        if hold and request.req > hold.last then -- SPEC 9.1
-            hold.last, hold.op, hold.dirty = request.req, 'x', true
-        end
-    elseif hold and (target == hold.granted_for or (target == hold.last and hold.op == 'a')) then
-        return lk.granted(hold)
+--@include clock.lua
+local unpacked, handle, req, target, rest = pcall(struct.unpack, '<sdd', #ARGV == 1 and ARGV[1] or '')
+unpacked = unpacked and rest == #ARGV[1] + 1
+--@include arguments.lua
+local fault = request_fault(3)
+fault = fault or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
+    or number_fault('target', target, 1, MOST_NUMBER, 'must be at least 1')
+if fault then return { err = fault } end
+--@include lock.lua
+fault = lk.begin(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
+if fault then return { err = fault } end
+local hold, waiter = lk.pair(handle)
+local answer = 'cancelled ' .. now_text
+if waiter and lock[waiter + LAST_REQ] == target then
+    if lock[MARK_OF] == lock[waiter + TICKET] then lock[MARK], lock[MARK_OF] = 0, 0 end -- SPEC 5.6
+    queue.remove(waiter)
+    if hold and req > lock[hold + LAST_REQ] then -- SPEC 9.1
+        lock[hold + LAST_REQ], lock[hold + BY] = req, BY_CANCEL
+        if lock[INDEXED] == 1 then lk.touch(hold) end
     end
-    return { 'cancelled', lk.now }
+elseif hold and (lock[hold + GRANTED_FOR] == target
+    or (lock[hold + LAST_REQ] == target and lock[hold + BY] == BY_ACQUIRE)) then
+    answer = lk.granted(hold)
 end
-
-return lk.run({ 'handle', 'req', 'target' }, decide)
+fault = lk.complete()
+return fault and { err = fault } or answer

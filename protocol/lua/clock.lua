@@ -1,7 +1,4 @@
--- The time source: the server's clock, as µs in digits. No other part of the scripts reads a time.
-local now_text = redis.call('TIME')
-if #now_text[2] == 6 then
-    now_text = now_text[1] .. now_text[2]
-else
-    now_text = now_text[1] .. string.sub('00000' .. now_text[2], -6)
-end
+-- The time source: the server's clock, in µs. No other part of the scripts reads a time.
+local seconds, micros = unpack(redis.call('TIME'))
+local now = seconds * 1000000 + micros
+local now_text = seconds .. (#micros == 6 and micros or string.sub('00000' .. micros, -6))

@@ -13,7 +13,10 @@ local function key_expires_ms(key)
 end
 
 local now_text = redis.call('GET', 'lk-test-clock')
-for _, key in ipairs(KEYS) do
-    local at = key_expires_ms(key)
-    if at > 0 and at * 1000 <= tonumber(now_text) then redis.call('DEL', key) end
+local now = tonumber(now_text)
+for _, given in ipairs(KEYS) do
+    for _, key in ipairs({ given, given .. ':i' }) do
+        local at = key_expires_ms(key)
+        if at > 0 and at * 1000 <= now then redis.call('DEL', key) end
+    end
 end

@@ -1,32 +1,28 @@
 -- force: drops the holds of one owner, or of everyone. SPEC 10.9.
--- KEYS  the four keys of the lock (SPEC 11.1)
--- ARGV  owner (empty: everyone)
+-- KEYS  the keys of the lock (SPEC 11.1)
+-- ARGV  owner (empty: everyone), packed (SPEC 11.5)
 -- Reply forced time count
---@include prelude.lua
-
-local function all_holds()
-    if lk.lock.shape == 'sole' then return { lk.lock.sole } end
-    local holds = {}
-    if lk.lock.shape == 'full' then
-        for _, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, 0, '+inf')) do
-            holds[#holds + 1] = lk.hold_of(string.sub(member, 3))
-        end
+--@include clock.lua
+local unpacked, owner, rest = pcall(struct.unpack, '<s', #ARGV == 1 and ARGV[1] or '')
+unpacked = unpacked and rest == #ARGV[1] + 1
+--@include arguments.lua
+local fault = request_fault(1)
+fault = fault or text_fault('owner', owner, 128)
+if fault then return { err = fault } end
+--@include lock.lua
+--@include sorted.lua
+fault = lk.begin(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
+if fault then return { err = fault } end
+if not losses then lk.make_losses() end
+local count, upgrade_too = 0, false
+for _, hold in ipairs(lk.sorted(HOLD, READ, DUE, 1e9)) do
+    if owner == '' or owner == (lock[hold + OWNER] ~= '' and lock[hold + OWNER] or lock[hold + HANDLE]) then
+        count = count + 1
+        queue.tell(lock[hold + HANDLE],
+            string.format('lost %s 0 %.0f %s 0 0', lock[hold + HANDLE], lock[hold + FENCE], now_text))
+        upgrade_too = losses.lose(hold, now) or upgrade_too
     end
-    return holds
 end
-
-local function decide(request)
-    local count = 0
-    for _, hold in ipairs(all_holds()) do
-        if request.owner == '' or hold.owner == request.owner then
-            count = count + 1
-            lk.tell(hold.handle,
-                string.format('lost %s 0 %.0f %.0f 0 0', hold.handle, hold.fence, lk.now))
-            lk.drop_hold(hold, lk.now)
-        end
-    end
-    lk.drop_upgrade()
-    return { 'forced', lk.now, count }
-end
-
-return lk.run({ 'owner' }, decide)
+losses.finish(upgrade_too)
+fault = lk.complete()
+return fault and { err = fault } or string.format('forced %s %d', now_text, count)

@@ -1,135 +1,104 @@
 -- inspect: shows the holds and waiters. Writes nothing. SPEC 10.8.
--- KEYS  the four keys of the lock (SPEC 11.1)
--- ARGV  limit
+-- KEYS  the keys of the lock (SPEC 11.1)
+-- ARGV  limit, packed (SPEC 11.5)
 -- Reply the line `lock time`, then policy fence abandoned holders waiters hold-rows waiter-rows
---@include prelude.lua
+--@include clock.lua
+local unpacked, limit, rest = pcall(struct.unpack, '<d', #ARGV == 1 and ARGV[1] or '')
+unpacked = unpacked and rest == #ARGV[1] + 1
+--@include arguments.lua
+local fault = request_fault(1)
+fault = fault or number_fault('limit', limit, 0, 100000, 'must be at most 100000')
+if fault then return { err = fault } end
+--@include lock.lua
+--@include sorted.lua
 
-local request = lk.read_request({ 'limit' })
-if not request then return { err = lk.fault } end
-local limit = request.limit
+fault = lk.open(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
+if fault then return { err = fault } end
 
-local wrong = lk.open(1, '', '', '')
-if wrong then return { err = wrong } end
-local lock = lk.lock
+lk.make_queue()
 
-local waiting, holding = lk.waiting(), 0
-local hidden, hidden_waiters = {}, 0
-local abandoned = lock.mark and 1 or 0
+local POLICIES = { 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
+local holding, waiting = lock[HOLDS], lock[READERS] + lock[WRITERS] + (lock[UPGRADE] ~= '' and 1 or 0)
+local abandoned = lock[MARK] > 0
+local upgrade
+if lock[UPGRADE] ~= '' then upgrade = select(2, lk.pair(lock[UPGRADE])) end
 
--- The holds and waiters that SPEC 5.2 would drop are hidden.
-local function hide_waiter(handle)
-    if not hidden['w:' .. handle] then
-        hidden['w:' .. handle], hidden_waiters = true, hidden_waiters + 1
+local function owner_of(record)
+    return lock[record + OWNER] ~= '' and lock[record + OWNER] or lock[record + HANDLE]
+end
+
+-- The holds and waiters that SPEC 5.2 would drop are left out, and the upgrade that goes with them (4.6).
+local expired_holds, expired_waiters, of_upgrade = 0, 0, 0
+for _, record in ipairs(lk.expired or {}) do
+    if lock[record + KIND] == WAITER then
+        expired_waiters = expired_waiters + 1
+        if record == upgrade then upgrade = nil end
+    elseif lock[record + KIND] == HOLD then
+        expired_holds = expired_holds + 1
+        abandoned = abandoned or lock[record + WRITES] > 0
     end
 end
-
-local function hide_hold(hold)
-    local field = 'o:' .. hold.owner
-    lk.counts[field], holding = lk.count(field) - 1, holding - 1
-    if hold.writes > 0 then abandoned = 1 end
-    if lock.up == hold.handle then hide_waiter(hold.handle) end
-end
-
-if lock.sole then
-    holding = 1
-    if lock.sole.due <= lk.now then hide_hold(lock.sole) end
-    for _, waiter in ipairs(lock.line or {}) do
-        if waiter.due <= lk.now then hide_waiter(waiter.handle) end
+for _, hold in ipairs(upgrade and lk.expired or {}) do
+    if lock[hold + KIND] == HOLD and owner_of(hold) == owner_of(upgrade) then
+        of_upgrade = of_upgrade + (lock[hold + HANDLE] == lock[upgrade + HANDLE] and math.huge or 1)
     end
-elseif lock.shape == 'full' then
-    holding = redis.call('ZCARD', lk.due_key) - waiting
-    for _, member in ipairs(lock.run_out) do
-        local handle = string.sub(member, 3)
-        if string.sub(member, 1, 1) == 'h' then
-            hide_hold(lk.hold_of(handle))
-        else
-            hide_waiter(handle)
-        end
-    end
-    if lock.up and lk.count('o:' .. lk.waiter_of(lock.up).owner) == 0 then hide_waiter(lock.up) end
 end
-waiting = waiting - hidden_waiters
-
-local function age_ms(since)
-    return math.max(0, math.floor((lk.now - since) / 1000))
+holding, waiting = holding - expired_holds, waiting - expired_waiters
+if upgrade and of_upgrade >= lk.counts_of(upgrade) then
+    upgrade, waiting = nil, waiting - 1
 end
 
-local function hold_row(hold)
-    return { hold.handle, hold.owner, hold.group, hold.reads, hold.writes, lk.left_ms(hold),
-        age_ms(hold.since), hold.fence, hold.provisional, hold.who }
+local function left_ms(record)
+    return math.floor((lock[record + DUE] - now) / 1000)
+end
+
+local function age_ms(record)
+    return math.max(0, math.floor((now - lock[record + SINCE]) / 1000))
 end
 
 local function hold_rows()
-    local rows, shown = {}, math.min(limit, holding)
-    if shown == 0 then return rows end
-    if lock.sole then return { hold_row(lock.sole) } end
-    local after_now = '(' .. digits(lk.now)
-    for at, member in ipairs(redis.call('ZRANGEBYSCORE', lk.due_key, after_now, '+inf', 'LIMIT', 0,
-        shown)) do
-        rows[at] = hold_row(lk.hold_of(string.sub(member, 3)))
+    local rows, sorted = {}, lk.sorted(HOLD, READ, DUE, limit + expired_holds)
+    for at = expired_holds + 1, #sorted do
+        local hold = sorted[at]
+        rows[#rows + 1] = { lock[hold + HANDLE], owner_of(hold), lock[hold + GROUP], lock[hold + READS],
+            lock[hold + WRITES], left_ms(hold), age_ms(hold), lock[hold + FENCE], lock[hold + PROVISIONAL], lock[hold + WHO] }
     end
     return rows
 end
 
--- Returns as many waiters of a queue as could be shown, with their tickets, without the hidden ones.
-local function queued(mode)
-    local flat = redis.call('ZRANGE', lk.queue_key(mode), 0, limit + hidden_waiters, 'WITHSCORES')
-    local list = {}
-    for at = 1, #flat, 2 do
-        if not hidden['w:' .. flat[at]] then
-            list[#list + 1] = { handle = flat[at], ticket = tonumber(flat[at + 1]) }
-        end
-    end
-    return list
-end
-
--- SPEC 3.5.
+-- SPEC 3.5. Returns the waiters in order, without those that have expired.
 local function in_order()
-    if lock.line then
-        local few = {}
-        for _, waiter in ipairs(lock.line) do
-            if not hidden['w:' .. waiter.handle] then few[#few + 1] = waiter end
-        end
-        return few
-    end
-    local readers, writers, list = queued('read'), queued('write'), {}
-    local function append(more, from)
-        for at = from, #more do list[#list + 1] = more[at] end
-    end
-    local preferred = lk.preferred()
-    if preferred == 'write' then
-        if lock.policy == 'phase-fair' then
-            list[1] = table.remove(writers, 1)
-            append(readers, 1)
-            append(writers, 1)
+    local readers = lk.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
+    local writers = lk.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
+    local before, shown, list, r, w = queue.writers_before_readers(), 0, { upgrade }, 1, 1
+    while readers[r] or writers[w] do
+        local reader, writer = readers[r], writers[w]
+        if reader and lock[reader + DUE] <= now then
+            r = r + 1
+        elseif writer and (lock[writer + DUE] <= now or lock[writer + HANDLE] == lock[UPGRADE]) then
+            w = w + 1
+        elseif reader and (not writer or (before and shown >= before)
+            or (not before and lock[reader + TICKET] < lock[writer + TICKET])) then
+            list[#list + 1], r = reader, r + 1
         else
-            append(writers, 1)
-            append(readers, 1)
+            list[#list + 1], w, shown = writer, w + 1, shown + 1
         end
-    else
-        append(readers, 1)
-        append(writers, 1)
-        if not preferred then table.sort(list, function(a, b) return a.ticket < b.ticket end) end
     end
-    if lock.up and not hidden['w:' .. lock.up] then table.insert(list, 1, { handle = lock.up }) end
     return list
-end
-
-local function waiter_row(waiter)
-    local due = waiter.due or lk.waiter_due(waiter)
-    return { waiter.handle, waiter.owner, waiter.group,
-        lock.up == waiter.handle and 'upgrade' or waiter.mode, math.floor((due - lk.now) / 1000),
-        age_ms(waiter.since), waiter.req, waiter.who }
 end
 
 local function waiter_rows()
-    local rows, shown = {}, math.min(limit, waiting)
-    if shown == 0 then return rows end
-    local list = in_order()
-    for at = 1, shown do rows[at] = waiter_row(lk.waiter_of(list[at].handle)) end
+    local rows, list = {}, in_order()
+    for at = 1, math.min(limit, #list) do
+        local waiter = list[at]
+        rows[at] = { lock[waiter + HANDLE], owner_of(waiter), lock[waiter + GROUP],
+            waiter == upgrade and 'upgrade' or lock[waiter + MODE] == READ and 'read' or 'write', left_ms(waiter),
+            age_ms(waiter), lock[waiter + LAST_REQ], lock[waiter + WHO] }
+    end
     return rows
 end
 
 local alive = holding + waiting > 0
-return { 'lock ' .. now_text, alive and lock.policy or '', (alive or abandoned == 1) and lock.fence or 0,
-    abandoned, holding, waiting, hold_rows(), waiter_rows() }
+return { 'lock ' .. now_text, alive and POLICIES[lock[POLICY] + 1] or '',
+    (alive or abandoned or lock[LAST_FENCE] > now) and lock[LAST_FENCE] or 0, abandoned and 1 or 0, holding,
+    waiting, hold_rows(), waiter_rows() }

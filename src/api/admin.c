@@ -30,22 +30,26 @@ static lk_status run(lk_client *client, lki_call *call, const char *name, lki_er
     return lki_call_run(call, lki_session_server(&client->session, name), error);
 }
 
+static lki_key key_of(const lki_call *call, const char *prefix, const char *name) {
+    return (lki_key){prefix, name, call->is_wide};
+}
+
 /* ------------------------------------------------------------------------------ inspect */
 
 typedef struct {
     lki_call call;
-    lki_key key;
+    const char *prefix, *name;
     lk_info *info;
 } inspection;
 
 static lki_sent encode_inspect(const lki_call *call, lki_form *form, lki_bytes *out) {
     const inspection *self = (const inspection *)call;
-    return lki_form_inspect(form, out, self->key, ROWS_MOST);
+    return lki_form_inspect(form, out, key_of(call, self->prefix, self->name), ROWS_MOST);
 }
 
 static lk_status inspect_answered(lki_call *call, const redisReply *reply, lki_error *error) {
     inspection *self = (inspection *)call;
-    return lki_inspect_read(reply, self->key.name, &self->info, error);
+    return lki_inspect_read(reply, self->name, &self->info, error);
 }
 
 static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki_error *error) {
@@ -54,7 +58,8 @@ static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki
         return lki_error_no_memory(error);
     self->call.encode = encode_inspect;
     self->call.answered = inspect_answered;
-    self->key = (lki_key){client->session.settings.prefix, name};
+    self->prefix = client->session.settings.prefix;
+    self->name = name;
     lk_status status = run(client, &self->call, name, error);
     if (status == LK_OK)
         *out = self->info;
@@ -84,13 +89,13 @@ void lk_info_free(lk_info *info) {
 
 typedef struct {
     lki_call call;
-    lki_key key;
+    const char *prefix, *name;
     const char *owner; /* "": all owners */
 } forcing;
 
 static lki_sent encode_force(const lki_call *call, lki_form *form, lki_bytes *out) {
     const forcing *self = (const forcing *)call;
-    return lki_form_force(form, out, self->key, self->owner);
+    return lki_form_force(form, out, key_of(call, self->prefix, self->name), self->owner);
 }
 
 static lk_status force_answered(lki_call *call, const redisReply *reply, lki_error *error) {
@@ -112,7 +117,8 @@ static lk_status force(lk_client *client, const char *name, const char *owner, l
     self->call.once = true;
     self->call.encode = encode_force;
     self->call.answered = force_answered;
-    self->key = (lki_key){client->session.settings.prefix, name};
+    self->prefix = client->session.settings.prefix;
+    self->name = name;
     self->owner = owner ? owner : "";
     lk_status status = run(client, &self->call, name, error);
     lki_call_free(&self->call);

@@ -30,22 +30,17 @@ static const struct {
     {"client|id", {"CLIENT", "ID"}},
     {"client|kill", {"CLIENT", "KILL", "ID", "0"}}, /* no client has this id */
     {"time", {"TIME"}},
-    {"exists", {"EXISTS", "$k"}},
-    {"del", {"DEL", "$k"}},
-    {"type", {"TYPE", "$k"}},
-    {"pexpireat", {"PEXPIREAT", "$k", "1"}},
     {"get", {"GET", "$k"}},
-    {"set", {"SET", "$k", "value", "odd"}},            /* fails: no such option */
-    {"hset", {"HSET", "$k", "field", "value", "odd"}}, /* fails: a field without a value */
+    {"set", {"SET", "$k", "value", "odd"}}, /* fails: no such option */
+    {"del", {"DEL", "$k"}},
     {"hget", {"HGET", "$k", "field"}},
-    {"hmget", {"HMGET", "$k", "field"}},
-    {"hdel", {"HDEL", "$k", "field"}},
+    {"lrem", {"LREM", "$k", "0", "element"}},
+    {"pexpireat", {"PEXPIREAT", "$k", "1"}},
     {"zadd", {"ZADD", "$k", "no number", "member"}}, /* fails: not a number */
     {"zrem", {"ZREM", "$k", "member"}},
-    {"zrange", {"ZRANGE", "$k", "0", "0"}},
     {"zrangebyscore", {"ZRANGEBYSCORE", "$k", "0", "0"}},
+    {"zrevrangebyscore", {"ZREVRANGEBYSCORE", "$k", "0", "0"}},
     {"zscore", {"ZSCORE", "$k", "member"}},
-    {"zrank", {"ZRANK", "$k", "member"}},
     {"zcount", {"ZCOUNT", "$k", "0", "0"}},
     {"zcard", {"ZCARD", "$k"}},
     {"subscribe", {"SUBSCRIBE", "$c"}}, /* must be last: commands after it would be refused */

@@ -1,6 +1,7 @@
 /* See form.h. */
 #include "engine/form.h"
 
+#include "engine/pack.h"
 #include "lk_scripts.h"
 #include "net/fault.h"
 #include "net/resp.h"
@@ -12,7 +13,16 @@ static_assert(sizeof lki_scripts / sizeof *lki_scripts == LKI_SCRIPTS, "one scri
 
 /* ------------------------------------------------------------------------------ commands */
 
-enum { KEYS = 4 }; /* keys of one lock */
+/* What lki_pack_code() writes for a policy and a mode is the value of its enum (SPEC 11.5). */
+static_assert(LK_READ == 0 && LK_WRITE == 1, "the codes of modes");
+static_assert(LK_FAIR == 0 && LK_PHASE_FAIR == 1 && LK_PREFER_WRITER == 2 && LK_PREFER_READER == 3,
+              "the codes of policies");
+
+enum { NUMBER_SIZE = 8, ACQUIRE_NUMBERS = 5, ACQUIRE_CODES = 2, ACQUIRE_TEXTS = 4 };
+static_assert(LKI_HANDLE_LENGTH + LKI_OWNER_MOST + LKI_GROUP_MOST + LKI_WHO_MOST + ACQUIRE_TEXTS +
+                      ACQUIRE_NUMBERS * NUMBER_SIZE + ACQUIRE_CODES <=
+                  LKI_PACK_MOST,
+              "room for the arguments of acquire");
 
 const char *lki_policy_text(lk_policy policy) {
     static const char *const texts[] = {
@@ -24,24 +34,28 @@ const char *lki_policy_text(lk_policy policy) {
     return texts[policy];
 }
 
-static const char *mode_text(lk_mode mode) {
-    return mode == LK_WRITE ? "write" : "read";
+static size_t key_count(lki_key key) {
+    return key.is_wide ? 2 : 1;
 }
 
 static void add_keys(lki_bytes *out, lki_key key) {
-    static const char letters[KEYS] = {0, 'd', 'r', 'w'};
     char text[LKI_KEY_MOST];
-    for (size_t i = 0; i < KEYS; i++)
-        lki_resp_word(out, text, lki_key_print(key, letters[i], text));
+    lki_resp_word(out, text, lki_key_print(key, text));
+    if (key.is_wide)
+        lki_resp_word(out, text, lki_key_print_index(key, text));
+}
+
+static void add_arguments(lki_bytes *out, const lki_pack *pack) {
+    lki_resp_word(out, pack->bytes, pack->length);
 }
 
 /* Starts a command: EVALSHA sha1 numkeys, or EVAL text numkeys. The keys and arguments follow. */
-static lki_sent add_head(lki_form *form, lki_bytes *out, lki_script_id id, size_t locks,
+static lki_sent add_head(lki_form *form, lki_bytes *out, lki_script_id id, size_t keys,
                          size_t arguments) {
     const lki_script *script = &lki_scripts[id];
     lki_sent sent = {.script = id, .with_text = form->lacks[id]};
     form->lacks[id] = false;
-    lki_resp_command(out, 3 + locks * KEYS + arguments);
+    lki_resp_command(out, 3 + keys + arguments);
     if (sent.with_text) {
         lki_resp_text(out, "EVAL");
         lki_resp_word(out, script->text, script->length);
@@ -49,92 +63,104 @@ static lki_sent add_head(lki_form *form, lki_bytes *out, lki_script_id id, size_
         lki_resp_text(out, "EVALSHA");
         lki_resp_text(out, script->sha1);
     }
-    lki_resp_number(out, locks * KEYS);
+    lki_resp_number(out, keys);
     return sent;
 }
 
-static lki_sent begin(lki_form *form, lki_bytes *out, lki_script_id id, lki_key key,
-                      size_t arguments) {
-    lki_sent sent = add_head(form, out, id, 1, arguments);
+/* Writes the whole command of an operation on one lock. */
+static lki_sent add_command(lki_form *form, lki_bytes *out, lki_script_id id, lki_key key,
+                            const lki_pack *arguments) {
+    lki_sent sent = add_head(form, out, id, key_count(key), 1);
+    sent.is_wide = key.is_wide;
     add_keys(out, key);
+    add_arguments(out, arguments);
     return sent;
 }
 
 lki_sent lki_form_acquire(lki_form *form, lki_bytes *out, lki_key key,
                           const lki_acquire_arguments *given) {
-    char req[LKI_DIGITS_ROOM], fence[LKI_DIGITS_ROOM], lease[LKI_DIGITS_ROOM],
-        floor[LKI_DIGITS_ROOM];
-    const char *const arguments[] = {
-        given->handle,
-        lki_print_number(req, given->req),
-        lki_print_number(fence, given->fence),
-        mode_text(given->mode),
-        given->wait ? "1" : "0",
-        lki_print_number(lease, (uint64_t)given->lease_ms),
-        lki_policy_text(given->policy),
-        lki_print_number(floor, given->floor),
-        given->owner,
-        given->group,
-        given->who,
-    };
-    lki_sent sent = begin(form, out, LKI_SCRIPT_ACQUIRE, key, 1);
-    lki_resp_joined(out, arguments, sizeof arguments / sizeof *arguments); /* SPEC 11.5 */
-    return sent;
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_text(&pack, given->handle);
+    lki_pack_number(&pack, given->req);
+    lki_pack_number(&pack, given->fence);
+    lki_pack_code(&pack, given->mode);
+    lki_pack_number(&pack, given->wait);
+    lki_pack_number(&pack, (uint64_t)given->lease_ms);
+    lki_pack_code(&pack, given->policy);
+    lki_pack_number(&pack, given->floor);
+    lki_pack_text(&pack, given->owner);
+    lki_pack_text(&pack, given->group);
+    lki_pack_text(&pack, given->who);
+    return add_command(form, out, LKI_SCRIPT_ACQUIRE, key, &pack);
 }
 
-lki_sent lki_form_release(lki_form *form, lki_bytes *out, lki_key key, const char *handle,
-                          uint64_t req, uint64_t fence, lk_mode mode) {
-    lki_sent sent = begin(form, out, LKI_SCRIPT_RELEASE, key, 4);
-    lki_resp_text(out, handle);
-    lki_resp_number(out, req);
-    lki_resp_number(out, fence);
-    lki_resp_text(out, mode_text(mode));
-    return sent;
+lki_sent lki_form_release(lki_form *form, lki_bytes *out, lki_key key,
+                          const lki_release_arguments *given) {
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_text(&pack, given->handle);
+    lki_pack_number(&pack, given->req);
+    lki_pack_number(&pack, given->fence);
+    lki_pack_code(&pack, given->mode);
+    lki_pack_number(&pack, given->told);
+    return add_command(form, out, LKI_SCRIPT_RELEASE, key, &pack);
 }
 
 lki_sent lki_form_convert(lki_form *form, lki_bytes *out, lki_key key, const char *handle,
                           uint64_t req, uint64_t fence) {
-    lki_sent sent = begin(form, out, LKI_SCRIPT_CONVERT, key, 3);
-    lki_resp_text(out, handle);
-    lki_resp_number(out, req);
-    lki_resp_number(out, fence);
-    return sent;
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_text(&pack, handle);
+    lki_pack_number(&pack, req);
+    lki_pack_number(&pack, fence);
+    return add_command(form, out, LKI_SCRIPT_CONVERT, key, &pack);
 }
 
 lki_sent lki_form_cancel(lki_form *form, lki_bytes *out, lki_key key, const char *handle,
                          uint64_t req, uint64_t target) {
-    lki_sent sent = begin(form, out, LKI_SCRIPT_CANCEL, key, 3);
-    lki_resp_text(out, handle);
-    lki_resp_number(out, req);
-    lki_resp_number(out, target);
-    return sent;
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_text(&pack, handle);
+    lki_pack_number(&pack, req);
+    lki_pack_number(&pack, target);
+    return add_command(form, out, LKI_SCRIPT_CANCEL, key, &pack);
 }
 
 lki_sent lki_form_renew(lki_form *form, lki_bytes *out, const lki_renew_entry *entries,
                         size_t count) {
     assert(count >= 1 && count <= LKI_RENEW_MOST);
-    lki_sent sent = add_head(form, out, LKI_SCRIPT_RENEW, count, 4 * count);
+    size_t keys = 0;
+    for (size_t i = 0; i < count; i++)
+        keys += key_count(entries[i].key);
+    lki_sent sent = add_head(form, out, LKI_SCRIPT_RENEW, keys, count);
+    sent.is_wide = keys == 2 * count;
     for (size_t i = 0; i < count; i++)
         add_keys(out, entries[i].key);
     for (size_t i = 0; i < count; i++) {
-        lki_resp_text(out, entries[i].handle);
-        lki_resp_number(out, entries[i].fence);
-        lki_resp_number(out, entries[i].req);
-        lki_resp_number(out, (uint64_t)entries[i].lease_ms);
+        lki_pack pack;
+        pack.length = 0;
+        lki_pack_text(&pack, entries[i].handle);
+        lki_pack_number(&pack, entries[i].fence);
+        lki_pack_number(&pack, entries[i].req);
+        lki_pack_number(&pack, (uint64_t)entries[i].lease_ms);
+        add_arguments(out, &pack);
     }
     return sent;
 }
 
 lki_sent lki_form_inspect(lki_form *form, lki_bytes *out, lki_key key, uint64_t limit) {
-    lki_sent sent = begin(form, out, LKI_SCRIPT_INSPECT, key, 1);
-    lki_resp_number(out, limit);
-    return sent;
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_number(&pack, limit);
+    return add_command(form, out, LKI_SCRIPT_INSPECT, key, &pack);
 }
 
 lki_sent lki_form_force(lki_form *form, lki_bytes *out, lki_key key, const char *owner) {
-    lki_sent sent = begin(form, out, LKI_SCRIPT_FORCE, key, 1);
-    lki_resp_text(out, owner);
-    return sent;
+    lki_pack pack;
+    pack.length = 0;
+    lki_pack_text(&pack, owner);
+    return add_command(form, out, LKI_SCRIPT_FORCE, key, &pack);
 }
 
 /* ------------------------------------------------------------------------------ error replies */
@@ -146,12 +172,18 @@ static const struct {
 } refusals[] = {
     {"LKTYPE",
      {LKI_REFUSED_FINAL, LK_INVALID,
-      "a key of this name belongs to another program; choose another name or prefix"}},
+      "a key of this name belongs to another program; choose another name or prefix", false}},
+    {"LKVERSION",
+     {LKI_REFUSED_FINAL, LK_INVALID,
+      "programs that share a prefix must use versions of latchkey with the same format of locks",
+      false}},
     {"LKDEPTH",
-     {LKI_REFUSED_TOO_DEEP, LK_INVALID, "the handle has too many nested holds; unlock some"}},
+     {LKI_REFUSED_TOO_DEEP, LK_INVALID, "the handle has too many nested holds; unlock some",
+      false}},
     {"LKARG floor:",
      {LKI_REFUSED_FINAL, LK_UNAVAILABLE,
-      "the clock of the server went back by more than a day; set it right"}},
+      "the clock of the server went back by more than a day; set it right", false}},
+    {"LKKEYS", {LKI_REFUSED_RESEND, LK_INTERNAL, "the lock needs both of its keys", true}},
 };
 
 static bool begins_with(const char *text, const char *start) {
@@ -159,20 +191,31 @@ static bool begins_with(const char *text, const char *start) {
     return strncmp(text, start, length) == 0 && (text[length] == ' ' || !text[length]);
 }
 
-lki_refusal lki_refusal_read(const char *error) {
+static lki_refusal look_up(const char *error) {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         if (begins_with(error, refusals[i].start))
             return refusals[i].refusal;
     lki_fault fault = lki_fault_read(error);
     return (lki_refusal){fault.is_passing ? LKI_REFUSED_LATER : LKI_REFUSED_FINAL, fault.status,
-                         fault.advice};
+                         fault.advice, false};
+}
+
+/*
+ * LKKEYS although both keys were passed: the server has just removed the index of a lock that is
+ * gone. Try again, but later, to avoid a busy loop.
+ */
+lki_refusal lki_refusal_read(const char *error, bool was_wide) {
+    lki_refusal refusal = look_up(error);
+    if (refusal.needs_both_keys && was_wide)
+        refusal.kind = LKI_REFUSED_LATER;
+    return refusal;
 }
 
 /* NOSCRIPT although the text was sent: try again, but later, to avoid a busy loop. */
 lki_refusal lki_form_refused(lki_form *form, lki_sent sent, const char *error_reply) {
     if (sent.script == LKI_SCRIPTS || !begins_with(error_reply, "NOSCRIPT"))
-        return lki_refusal_read(error_reply);
+        return lki_refusal_read(error_reply, sent.is_wide);
     form->lacks[sent.script] = true;
     return (lki_refusal){sent.with_text ? LKI_REFUSED_LATER : LKI_REFUSED_RESEND, LK_INTERNAL,
-                         "the server lacks a script"};
+                         "the server lacks a script", false};
 }

@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     lki_script_id script;
     bool with_text; /* EVAL with the text of the script, not EVALSHA */
+    bool is_wide;   /* with both keys of each lock */
 } lki_sent;
 
 typedef struct {
@@ -58,6 +59,13 @@ typedef struct {
     const char *owner, *group, *who;
 } lki_acquire_arguments;
 
+typedef struct {
+    const char *handle;
+    uint64_t req, fence;
+    lk_mode mode;
+    bool told; /* a caller was told that the hold was granted (SPEC 6.3) */
+} lki_release_arguments;
+
 /* A hold (fence not 0), or the waiter with this request number (fence 0). */
 typedef struct {
     lki_key key;
@@ -67,8 +75,7 @@ typedef struct {
 } lki_renew_entry;
 
 lki_sent lki_form_acquire(lki_form *, lki_bytes *, lki_key, const lki_acquire_arguments *);
-lki_sent lki_form_release(lki_form *, lki_bytes *, lki_key, const char *handle, uint64_t req,
-                          uint64_t fence, lk_mode);
+lki_sent lki_form_release(lki_form *, lki_bytes *, lki_key, const lki_release_arguments *);
 lki_sent lki_form_convert(lki_form *, lki_bytes *, lki_key, const char *handle, uint64_t req,
                           uint64_t fence);
 lki_sent lki_form_cancel(lki_form *, lki_bytes *, lki_key, const char *handle, uint64_t req,
@@ -82,7 +89,7 @@ const char *lki_policy_text(lk_policy);
 /* ---- error replies: the server has not run the operation ---- */
 
 typedef enum {
-    LKI_REFUSED_RESEND,   /* send it again now: the form will write it differently */
+    LKI_REFUSED_RESEND,   /* send it again now, with its text or both keys */
     LKI_REFUSED_LATER,    /* send it again soon: the server cannot do it now */
     LKI_REFUSED_TOO_DEEP, /* the count of the handle's hold is at its limit */
     LKI_REFUSED_FINAL     /* do not send it again: it would fail again */
@@ -92,12 +99,14 @@ typedef struct {
     lki_refusal_kind kind;
     lk_status status;
     const char *advice; /* the cause, or what to do: a clause that can follow a semicolon */
+    /* SPEC 11.1: make the key wide before you send it again. RESEND, or LATER if it was wide. */
+    bool needs_both_keys;
 } lki_refusal;
 
 /* Call it once for each error reply: it remembers a script that the server lacks. */
 lki_refusal lki_form_refused(lki_form *, lki_sent, const char *error_reply);
 
-/* For an error inside a reply, such as that of one entry of a renewal. */
-lki_refusal lki_refusal_read(const char *error);
+/* For an error inside a reply, such as that of one entry of a renewal; was_wide: of its key. */
+lki_refusal lki_refusal_read(const char *error, bool was_wide);
 
 #endif

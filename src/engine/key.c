@@ -13,16 +13,17 @@ static size_t copy_to(char *out, const char *text) {
     return length;
 }
 
-size_t lki_key_print(lki_key key, char letter, char out[LKI_KEY_MOST]) {
+size_t lki_key_print(lki_key key, char out[LKI_KEY_MOST]) {
     size_t length = copy_to(out, key.prefix);
     length += copy_to(out + length, is_escaped(key.name) ? ":{%" : ":{");
     length += copy_to(out + length, key.name);
     out[length++] = '}';
-    if (letter) {
-        out[length++] = ':';
-        out[length++] = letter;
-    }
     return length;
+}
+
+size_t lki_key_print_index(lki_key key, char out[LKI_KEY_MOST]) {
+    size_t length = lki_key_print(key, out);
+    return length + copy_to(out + length, ":i");
 }
 
 /* Escapes the special characters of a SCAN pattern. */

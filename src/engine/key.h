@@ -1,10 +1,11 @@
 /*
  * The keys of a lock on a server (SPEC 11.1):
  *
- *   prefix ":{" [ "%" ] name "}"              the first key
- *   prefix ":{" [ "%" ] name "}" ":" letter   the others
+ *   prefix ":{" [ "%" ] name "}"        the first key
+ *   prefix ":{" [ "%" ] name "}" ":i"   the second key: the index of a lock with many holds and
+ *                                       waiters
  *
- * The braces are a hash tag: in a cluster all keys of a lock are in one slot. A percent sign
+ * The braces are a hash tag: in a cluster both keys of a lock are in one slot. A percent sign
  * precedes a name that begins with "}" or "%".
  */
 #ifndef LKI_KEY_H
@@ -22,10 +23,12 @@ enum {
 
 typedef struct {
     const char *prefix, *name;
+    bool is_wide; /* pass both keys, not the first alone */
 } lki_key;
 
-/* Writes a key without a NUL, and returns its length. Letter 0: the first key. */
-size_t lki_key_print(lki_key, char letter, char out[LKI_KEY_MOST]);
+/* Write the first or the second key without a NUL, and return its length. */
+size_t lki_key_print(lki_key, char out[LKI_KEY_MOST]);
+size_t lki_key_print_index(lki_key, char out[LKI_KEY_MOST]);
 
 /*
  * Writes a pattern for SCAN without a NUL, and returns its length. It matches all first keys of

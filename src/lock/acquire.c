@@ -18,17 +18,6 @@ bool lki_acquire_check(lki_operation *op) {
 
 /* ------------------------------------------------------------------------------ granted */
 
-bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
-    lki_operation *undo = lki_operation_new(lock, LKI_DO_RELEASE, mode);
-    if (!undo)
-        return false;
-    undo->reported = true;
-    undo->fence = fence;
-    lki_operation_begin(undo);
-    lki_operation_release(undo);
-    return true;
-}
-
 /*
  * Releases a grant that no caller gets. Without memory for that, the operation stays in doubt: its
  * cancel, or a drop that is sent again, will get the grant as its answer once more.
@@ -74,7 +63,7 @@ static void queued(lki_operation *op, const lki_answer *answer) {
     lock->waiting = op;
     op->in_doubt = false;
     op->silent_since_us = now_us;
-    lki_waiter_schedule_refresh(lock, answer->position, answer->ms, op->ask.sent_us);
+    lki_waiter_schedule_refresh(lock, answer, op->ask.sent_us);
     if (op->state == LKI_ASKED)
         lki_operation_set(op, LKI_WAITING);
     lki_lock_changed(lock);
@@ -141,6 +130,7 @@ void lki_acquire_report_cut(lki_operation *op) {
 
 static void cancel_refused(lki_operation *op, const char *text) {
     lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->cancel_sent, text);
+    lki_lock_note_refusal(op->lock, &refusal);
     if (refusal.kind != LKI_REFUSED_RESEND)
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
     if (refusal.kind == LKI_REFUSED_FINAL) {
@@ -183,7 +173,7 @@ static void cancel_completed(lki_request *request, const redisReply *reply) {
     } else {
         lki_answer answer = lki_answer_read(reply);
         if (answer.word != LKI_ANSWER_ERROR && answer.word != LKI_ANSWER_NONSENSE)
-            lki_locks_raise_floor(op->lock->locks, answer.server_us);
+            lki_server_raise_floor(op->lock->server, answer.server_us);
         cancel_answered(op, &answer);
         op->lock->locks->settled += op->state == LKI_OVER;
     }

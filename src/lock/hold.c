@@ -61,7 +61,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
-    lki_locks_raise_floor(lock->locks, answer->fence);
+    lki_server_raise_floor(lock->server, answer->fence);
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
     lock->unclaimed = is_new ? !claimed : lock->unclaimed && !claimed;

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------------------ making */
 
-enum { RELEASE_RETRY_MS = 20 };
+enum { RELEASE_RETRY_MS = 20, WIDE_MS = 10000 };
 static const int64_t lease_default_ms = 30000, lease_least_ms = 100, lease_most_ms = 86400000;
 
 static lk_status check(const char *name, const lk_lock_options *options, lki_error *error) {
@@ -205,7 +205,14 @@ void lki_lock_free(lk_lock *lock) {
 /* ------------------------------------------------------------------------------ beginning */
 
 lki_key lki_lock_key(const lk_lock *lock) {
-    return (lki_key){lock->session->settings.prefix, lock->name};
+    bool is_wide = lock->wide_until_us && lki_now_us() < lock->wide_until_us;
+    return (lki_key){lock->session->settings.prefix, lock->name, is_wide};
+}
+
+/* Not for ever: most locks have few holds and waiters again soon, and one key is faster. */
+void lki_lock_note_refusal(lk_lock *lock, const lki_refusal *refusal) {
+    if (refusal->needs_both_keys)
+        lock->wide_until_us = lki_after_ms(lki_now_us(), WIDE_MS);
 }
 
 bool lki_lock_holds(const lk_lock *lock) {
@@ -368,7 +375,7 @@ static void release_unused(lk_lock *lock) {
     if (!can_release_unused(lock))
         return;
     lk_mode mode = lock->writes ? LK_WRITE : LK_READ;
-    if (lki_undo(lock, mode, lock->fence))
+    if (lki_release_begin(lock, mode, lock->fence))
         lki_hold_released(lock, mode);
 }
 

@@ -56,6 +56,7 @@ struct lk_lock {
     int64_t deadline_us;         /* the hold is certain until then; 0: no hold */
     int64_t renew_us;            /* the next renewal of the hold; LKI_NEVER: none */
 
+    int64_t wide_until_us; /* requests pass both keys of the lock until then (SPEC 11.1) */
     uint64_t last_request; /* the greatest request number used */
     lki_operation *asked, *waiting, *pending;
     int64_t waiter_us; /* the next refresh of the waiter */
@@ -78,6 +79,8 @@ void lki_lock_retain(lk_lock *);
 void lki_lock_release(lk_lock *); /* may free the handle, but never the session */
 
 lki_key lki_lock_key(const lk_lock *);
+/* For each refusal of a request: remembers whether the next ones must pass both keys. */
+void lki_lock_note_refusal(lk_lock *, const lki_refusal *);
 bool lki_lock_holds(const lk_lock *); /* it has a hold that is not lost */
 
 /*
@@ -90,6 +93,6 @@ void lki_lock_settle(lk_lock *); /* for the drain */
 void lki_lock_due(lk_lock *, int64_t now_us); /* its timer is due */
 
 /* Handles a message of the server to this client. */
-void lki_locks_heard(lki_locks *, const char *text, size_t length);
+void lki_locks_heard(lki_locks *, lki_server *, const char *text, size_t length);
 
 #endif

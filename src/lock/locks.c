@@ -21,11 +21,6 @@ void lki_locks_free(lki_locks *locks) {
     lki_free(locks->due);
 }
 
-void lki_locks_raise_floor(lki_locks *locks, uint64_t fence_or_time) {
-    if (fence_or_time > locks->floor)
-        locks->floor = fence_or_time;
-}
-
 bool lki_locks_drain(lki_locks *locks) {
     bool any = locks->dirty;
     while (locks->dirty) {
@@ -60,12 +55,17 @@ static void renew_now(lk_lock *lock) {
     lki_lock_changed(lock);
 }
 
-/* A request in doubt is sent again now; a hold and a waiter are renewed now. */
+/*
+ * A request in doubt is sent again now; a hold and a waiter are renewed now. The greeting has ended
+ * the earlier connection on the server, so a refresh whose answer was lost cannot run any more.
+ */
 static void connected(lk_lock *lock, const lki_error *error) {
     (void)error;
     renew_now(lock);
     if (lock->asked)
         lock->asked->retry_us = 0;
+    if (lock->waiting)
+        lock->waiting->refresh_in_doubt = false;
 }
 
 /* Without a connection other timeouts apply, so callers must compute theirs again. */
@@ -123,8 +123,7 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
 }
 
 static void on_message(void *context, lki_server *server, const char *text, size_t length) {
-    (void)server; /* the text names the handle */
-    lki_locks_heard(context, text, length);
+    lki_locks_heard(context, server, text, length);
 }
 
 /* ------------------------------------------------------------------------------ deadlines */

@@ -17,7 +17,6 @@ typedef struct {
      * in the order of the calls. */
     lk_lock *dirty, *last_dirty;
     lk_lock **due;        /* for each server, the handles to renew now; used by the keeper */
-    uint64_t floor;       /* the greatest fence or server time seen (SPEC 8.1) */
     uint64_t last_number; /* the greatest number of a handle */
     size_t operations;    /* that are not over */
     size_t settled;       /* how many operations ended with an answer of the server */
@@ -32,8 +31,6 @@ void lki_locks_free(lki_locks *);
 
 /* Settles the handles that have changed. False: none had. */
 bool lki_locks_drain(lki_locks *);
-
-void lki_locks_raise_floor(lki_locks *, uint64_t fence_or_time);
 
 /*
  * For lk_close: lki_locks_shut() begins to release all holds. lki_locks_are_idle() tells whether

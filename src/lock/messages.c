@@ -35,14 +35,29 @@ static int64_t later(int64_t a_us, int64_t b_us) {
 }
 
 /*
- * The earliest instant at which the hold can have begun. A request number is granted only once, so
- * the answer `queued` means that it had not been granted before. But if the request was sent again
- * under its number, the first one may have been granted, and have expired, before the second one
- * was queued: then the answer proves nothing about this message.
+ * The earliest instant at which the hold can have begun. A later answer `queued` does not move it:
+ * a waiter may miss a grant and come back (SPEC 5.6), and then the message of the missed grant may
+ * arrive after that answer.
  */
 static int64_t granted_from_us(const lki_server *server, const lki_operation *op) {
-    int64_t from_us = later(op->first_sent_us, lki_server_published_us(server));
-    return op->asked_again ? from_us : later(from_us, op->queued_us);
+    return later(op->first_sent_us, lki_server_published_us(server));
+}
+
+/* The waiter was in the queue after this grant: it missed it. */
+static bool is_missed(const lki_operation *op, const lki_message *message) {
+    return message->server_us < op->queued_server_us;
+}
+
+/*
+ * Whether a request that speaks for the waiter has no answer: a refresh, the acquire that was sent
+ * again, or a cancel. If the server runs it after the grant expired unclaimed, it takes the request
+ * as proof that no caller was told of the grant, and withdraws the abandoned mark (SPEC 5.6). So no
+ * caller may be told before the answer. An acquire that was sent once is no such request: the
+ * server ran it before the grant.
+ */
+static bool is_spoken_for(const lki_operation *op) {
+    return op->lock->renewing_waiter || op->refresh_in_doubt || op->cancel.on_way ||
+           (op->asked_again && op->ask.on_way);
 }
 
 static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
@@ -61,13 +76,17 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     /*
      * While the last release of a hold has no answer, the grant may belong to it or to a new one.
      */
-    if (has_time && !lki_hold_is_ending(lock)) {
+    if (has_time && !is_missed(op, message) && !is_spoken_for(op) && !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
-    } else {
-        /* Refresh the waiter now: the answer tells the state, and also claims the hold. */
-        lock->waiter_us = now_us;
-        lki_lock_changed(lock);
+        return;
     }
+    /*
+     * Refresh the waiter as soon as possible: the answer tells the state, and also claims the hold.
+     * If the answer to an earlier request says `queued`, the refresh stays due: see
+     * lki_waiter_schedule_refresh(). If a cancel has no answer, that answer tells the state.
+     */
+    lock->waiter_us = now_us;
+    lki_lock_changed(lock);
 }
 
 /*
@@ -99,13 +118,13 @@ static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
     }
 }
 
-void lki_locks_heard(lki_locks *locks, const char *text, size_t length) {
+void lki_locks_heard(lki_locks *locks, lki_server *server, const char *text, size_t length) {
     const char *at = text, *end = text + length;
     int64_t now_us = lki_now_us();
     lki_message message;
     while (lki_message_next(&at, end, locks->session->id, &message)) {
         lk_lock *lock = lki_table_find(&locks->table, message.number);
-        lki_locks_raise_floor(locks, message.server_us);
+        lki_server_raise_floor(server, message.server_us);
         if (!lock)
             continue;
         if (message.kind == LKI_MESSAGE_GRANTED)

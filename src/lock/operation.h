@@ -39,7 +39,7 @@
 
 typedef enum {
     LKI_DO_ACQUIRE,
-    LKI_DO_RELEASE, /* if reported from the start, it undoes a grant that no caller got */
+    LKI_DO_RELEASE, /* if reported from the start, it has no caller */
     LKI_DO_CONVERT, /* a downgrade */
     LKI_DO_RENEW,   /* lk_renew */
     LKI_DO_DROP     /* removes a lost hold that the server may still have; has no caller */
@@ -64,16 +64,18 @@ struct lki_operation {
     lki_kind kind;
     lk_mode mode;
     lki_state state;
-    bool wait;     /* an acquire that may queue */
-    bool of_last;  /* lk_unlock: releases the last count; `mode` is set when it begins */
-    bool in_doubt; /* the server may have done it: an answer was lost */
+    bool wait;      /* an acquire that may queue */
+    bool of_last;   /* lk_unlock: releases the last count; `mode` is set when it begins */
+    bool in_doubt;  /* the server may have done it: an answer was lost */
+    bool is_untold; /* a release of a grant that no caller was told of (SPEC 6.3) */
     bool reported;
-    lk_status cancel_status;   /* CANCELING: how it ends unless it is granted first */
-    uint64_t request;          /* its request number; 0: takes a new one when it is sent */
-    uint64_t fence;            /* sent with the request */
-    int64_t first_sent_us;     /* when it was first sent under this number */
-    int64_t queued_us;         /* not granted before; see lki_waiter_schedule_refresh; 0: unknown */
-    bool asked_again;          /* sent more than once under this number */
+    lk_status cancel_status; /* CANCELING: how it ends unless it is granted first */
+    uint64_t request;        /* its request number; 0: takes a new one when it is sent */
+    uint64_t fence;          /* sent with the request */
+    int64_t first_sent_us;   /* when it was first sent under this number */
+    bool asked_again;        /* sent more than once under this number */
+    bool refresh_in_doubt;   /* the connection of a refresh was lost; the server may still do it */
+    uint64_t queued_server_us; /* at this time of the server it was in the queue; 0: unknown */
     int64_t lease_ms;          /* of lk_renew */
     int64_t deadline_us;       /* when the caller's wait_ms end; LKI_NEVER: no limit */
     int64_t bound_us;          /* a blocking call returns by then, even without an answer */
@@ -130,7 +132,7 @@ void lki_acquire_answered(lki_operation *, const lki_answer *);
 void lki_drop_answered(lki_operation *, const lki_answer *);
 void lki_release_answered(lki_operation *, const lki_answer *);
 void lki_convert_answered(lki_operation *, const lki_answer *);
-void lki_renew_answered(lki_operation *, const redisReply *);
+void lki_renew_answered(lki_operation *, const lki_answer *);
 
 /* Check an operation before it is sent. False: it failed, was reported, and is over. */
 bool lki_acquire_check(lki_operation *);
@@ -150,8 +152,12 @@ void lki_acquire_granted(lki_operation *, const lki_answer *, int64_t from_us, b
 /* CANCELING, and the connection was lost: reports to the caller. */
 void lki_acquire_report_cut(lki_operation *);
 
-/* Begins a release of a grant that no caller gets. False: out of memory. */
+/*
+ * Begin a release that has no caller. lki_undo(): of a grant that no caller was told of.
+ * lki_release_begin(): of a hold that callers had. False: out of memory.
+ */
 bool lki_undo(lk_lock *, lk_mode, uint64_t fence);
+bool lki_release_begin(lk_lock *, lk_mode, uint64_t fence);
 
 /* Reports to the caller although the outcome is unknown; the operation may go on alone. */
 void lki_operation_abandon(lki_operation *, lk_status);

@@ -65,6 +65,26 @@ bool lki_convert_check(lki_operation *op) {
     return true;
 }
 
+static bool begin_alone(lk_lock *lock, lk_mode mode, uint64_t fence, bool is_untold) {
+    lki_operation *release = lki_operation_new(lock, LKI_DO_RELEASE, mode);
+    if (!release)
+        return false;
+    release->reported = true;
+    release->fence = fence;
+    release->is_untold = is_untold;
+    lki_operation_begin(release);
+    lki_operation_release(release);
+    return true;
+}
+
+bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
+    return begin_alone(lock, mode, fence, true);
+}
+
+bool lki_release_begin(lk_lock *lock, lk_mode mode, uint64_t fence) {
+    return begin_alone(lock, mode, fence, false);
+}
+
 static void finish(lki_operation *op, lk_status status) {
     lki_operation_report(op, status, NULL);
     lki_operation_over(op);

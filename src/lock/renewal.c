@@ -15,6 +15,7 @@ typedef struct {
     lk_lock *lock;
     bool waiter;
     uint64_t which; /* the hold_serial of the hold, or the request number of the waiter */
+    bool is_wide;   /* sent with both keys of the lock */
 } entry;
 
 typedef struct {
@@ -34,13 +35,13 @@ static int64_t shorter(int64_t a, int64_t b) {
  * refresh was requested after this answer's request was sent, it stays: the answer may be too old
  * for it.
  */
-void lki_waiter_schedule_refresh(lk_lock *lock, uint64_t position, int64_t ms, int64_t sent_us) {
+void lki_waiter_schedule_refresh(lk_lock *lock, const lki_answer *queued, int64_t sent_us) {
     int64_t refresh_ms = shorter(lock->lease_ms, LIVENESS_MOST_MS) / REFRESHES;
-    if (position >= 1 && position <= 2)
-        refresh_ms = shorter(refresh_ms, ms > 0 ? ms : 1);
+    if (queued->position >= 1 && queued->position <= 2)
+        refresh_ms = shorter(refresh_ms, queued->ms > 0 ? queued->ms : 1);
     int64_t next_us = lki_after_ms(lki_now_us(), refresh_ms);
     lock->waiter_us = lock->waiter_us > sent_us ? shorter(lock->waiter_us, next_us) : next_us;
-    lock->waiting->queued_us = sent_us;
+    lock->waiting->queued_server_us = queued->server_us;
 }
 
 /* ------------------------------------------------------------------------------ answers */
@@ -52,6 +53,15 @@ static bool is_same_hold(const entry *e) {
 static lki_operation *same_waiter(const entry *e) {
     lki_operation *op = e->lock->waiting;
     return op && lki_operation_is_queued(op) && op->request == e->which ? op : NULL;
+}
+
+/*
+ * Not while its cancel has no answer: the answer may be a grant, and then no request that speaks
+ * for the waiter may be on its way (see is_spoken_for() in messages.c).
+ */
+static bool may_refresh(const lk_lock *lock) {
+    const lki_operation *op = lock->waiting;
+    return op && lki_operation_is_queued(op) && !op->cancel.on_way;
 }
 
 /* After ms, or sooner if the lease is short. */
@@ -81,7 +91,7 @@ static void waiter_answered(const entry *e, const lki_answer *answer, int64_t se
         return;
     switch (answer->word) {
     case LKI_ANSWER_QUEUED:
-        lki_waiter_schedule_refresh(e->lock, answer->position, answer->ms, sent_us);
+        lki_waiter_schedule_refresh(e->lock, answer, sent_us);
         break;
     case LKI_ANSWER_GRANTED:
         lki_acquire_granted(op, answer, sent_us, true);
@@ -119,10 +129,22 @@ static void set_renewing(const entry *e, bool on_way) {
 static bool send_batch(lki_server *, const entry *, size_t count, int64_t now_us);
 
 static void send_alone(lki_server *server, const entry *e) {
-    bool is_wanted =
-        e->waiter ? same_waiter(e) != NULL : is_same_hold(e) && !lki_hold_is_ending(e->lock);
+    bool is_wanted = e->waiter ? same_waiter(e) && may_refresh(e->lock)
+                               : is_same_hold(e) && !lki_hold_is_ending(e->lock);
     if (is_wanted && !send_batch(server, e, 1, lki_now_us()))
         retry_after(e, RETRY_MS);
+}
+
+/* The server refused this entry, but not the others. */
+static void entry_failed(const batch *b, const entry *e, const char *text) {
+    lki_refusal refusal = lki_refusal_read(text, e->is_wide);
+    lki_lock_note_refusal(e->lock, &refusal);
+    if (refusal.kind == LKI_REFUSED_RESEND) {
+        retry_after(e, 0);
+        return;
+    }
+    log_refusal(b, text, refusal.advice, "");
+    retry_after(e, RETRY_MS);
 }
 
 static void entry_answered(const batch *b, size_t i, const redisReply *reply, uint64_t server_us) {
@@ -130,8 +152,8 @@ static void entry_answered(const batch *b, size_t i, const redisReply *reply, ui
     lki_answer answer = lki_answer_entry(reply, i);
     answer.server_us = server_us;
     if (answer.word == LKI_ANSWER_ERROR)
-        log_refusal(b, answer.text, lki_refusal_read(answer.text).advice, "");
-    if (e->waiter)
+        entry_failed(b, e, answer.text);
+    else if (e->waiter)
         waiter_answered(e, &answer, b->request.sent_us);
     else
         hold_answered(e, &answer, b->request.sent_us);
@@ -147,6 +169,7 @@ static bool is_about_an_entry(const lki_refusal *refusal) {
 
 static void entry_refused(const batch *b, const entry *e, const lki_refusal *refusal) {
     bool is_alone = b->count == 1;
+    lki_lock_note_refusal(e->lock, refusal); /* the next one is wide, and so is not sent for ever */
     if (refusal->kind == LKI_REFUSED_RESEND && !is_alone)
         retry_after(e, 0);
     else if (refusal->kind == LKI_REFUSED_RESEND)
@@ -161,6 +184,9 @@ static void entry_refused(const batch *b, const entry *e, const lki_refusal *ref
 
 /* The connection was lost. All handles renew when there is a new one. */
 static void entry_lost(const entry *e) {
+    lki_operation *op = e->waiter ? same_waiter(e) : NULL;
+    if (op)
+        op->refresh_in_doubt = true;
     e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
 }
 
@@ -179,7 +205,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
-        lki_locks_raise_floor(b->entries[0].lock->locks, whole.server_us);
+        lki_server_raise_floor(b->server, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
         refusal = read_refusal(b, whole.text);
     for (size_t i = 0; i < b->count; i++) {
@@ -205,8 +231,7 @@ static int64_t hold_due_us(const lk_lock *lock) {
 }
 
 static int64_t waiter_due_us(const lk_lock *lock) {
-    bool is_refreshed = lock->waiting && lki_operation_is_queued(lock->waiting);
-    return is_refreshed && !lock->renewing_waiter ? lock->waiter_us : LKI_NEVER;
+    return may_refresh(lock) && !lock->renewing_waiter ? lock->waiter_us : LKI_NEVER;
 }
 
 int64_t lki_renewal_due_us(const lk_lock *lock) {
@@ -218,9 +243,9 @@ int64_t lki_renewal_due_us(const lk_lock *lock) {
 static size_t add_entries(lk_lock *lock, int64_t now_us, entry *out) {
     size_t count = 0;
     if (hold_due_us(lock) <= now_us)
-        out[count++] = (entry){lock, false, lock->hold_serial};
+        out[count++] = (entry){.lock = lock, .which = lock->hold_serial};
     if (waiter_due_us(lock) <= now_us)
-        out[count++] = (entry){lock, true, lock->waiting->request};
+        out[count++] = (entry){.lock = lock, .waiter = true, .which = lock->waiting->request};
     return count;
 }
 
@@ -246,6 +271,7 @@ static bool send_batch(lki_server *server, const entry *entries, size_t count, i
     for (size_t i = 0; i < count; i++) {
         b->entries[i] = entries[i];
         encoded[i] = to_renew_entry(&entries[i]);
+        b->entries[i].is_wide = encoded[i].key.is_wide;
     }
     b->sent = lki_form_renew(&server->form, lki_link_begin(link), encoded, count);
     if (lki_link_commit(link, &b->request, now_us) != LK_OK) {
@@ -300,17 +326,14 @@ bool lki_renew_check(lki_operation *op) {
     return false;
 }
 
-void lki_renew_answered(lki_operation *op, const redisReply *reply) {
+void lki_renew_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
-    lki_answer answer = lki_answer_entry(reply, 0);
     lk_status status = LK_OK;
-    if (answer.word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
-        lki_hold_renewed(lock, op->ask.sent_us, answer.ms);
-    else if (answer.word == LKI_ANSWER_NOT_HELD)
+    if (answer->word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
+        lki_hold_renewed(lock, op->ask.sent_us, answer->ms);
+    else if (answer->word == LKI_ANSWER_NOT_HELD)
         lki_hold_lose(lock, LKI_GONE_ON_SERVER);
-    else if (answer.word == LKI_ANSWER_ERROR)
-        lki_operation_report(op, lki_refusal_read(answer.text).status, "%s", answer.text);
-    else if (answer.word != LKI_ANSWER_LEASE)
+    else if (answer->word != LKI_ANSWER_LEASE)
         status = LK_INTERNAL;
     if (!lki_lock_holds(lock)) /* also if another thread has unlocked it meanwhile */
         status = LK_LOST;

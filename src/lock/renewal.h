@@ -2,6 +2,7 @@
 #ifndef LKI_RENEWAL_H
 #define LKI_RENEWAL_H
 
+#include "engine/answer.h"
 #include "lock/lock.h"
 
 /*
@@ -13,10 +14,7 @@ void lki_renewals_send(lki_server *, lk_lock *first, int64_t now_us);
 /* When the hold or the waiter must be renewed; LKI_NEVER: not at present. */
 int64_t lki_renewal_due_us(const lk_lock *);
 
-/*
- * After the server told the position of the waiter and the ms to the next deadline, in the answer
- * to a request of sent_us: sets the next refresh, and notes that it was not granted before sent_us.
- */
-void lki_waiter_schedule_refresh(lk_lock *, uint64_t position, int64_t ms, int64_t sent_us);
+/* After the answer `queued` to a request of sent_us: sets the next refresh of the waiter. */
+void lki_waiter_schedule_refresh(lk_lock *, const lki_answer *queued, int64_t sent_us);
 
 #endif

@@ -24,7 +24,7 @@ static lki_sent encode_acquire(const lki_operation *op, lki_bytes *out) {
                                        .lease_ms =
                                            op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
                                        .policy = lock->policy,
-                                       .floor = lock->locks->floor,
+                                       .floor = lock->server->floor,
                                        .owner = lock->given_owner ? lock->given_owner : "",
                                        .group = lock->group ? lock->group : "",
                                        .who = lock->session->settings.who};
@@ -36,12 +36,14 @@ static lki_sent encode(const lki_operation *op, lki_bytes *out) {
     lki_form *form = &lock->server->form;
     lki_key key = lki_lock_key(lock);
     lki_renew_entry hold = {key, lock->handle, lock->fence, 0, op->lease_ms};
+    lki_release_arguments release = {lock->handle, op->request, op->fence, op->mode,
+                                     !op->is_untold};
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
     case LKI_DO_DROP:
         return encode_acquire(op, out);
     case LKI_DO_RELEASE:
-        return lki_form_release(form, out, key, lock->handle, op->request, op->fence, op->mode);
+        return lki_form_release(form, out, key, &release);
     case LKI_DO_CONVERT:
         return lki_form_convert(form, out, key, lock->handle, op->request, op->fence);
     case LKI_DO_RENEW:
@@ -58,8 +60,8 @@ static void ask(lki_operation *op, int64_t now_us) {
     if (!op->request) {
         op->request = ++lock->last_request;
         op->first_sent_us = now_us;
-        op->queued_us = 0;
-        op->asked_again = false;
+        op->queued_server_us = 0;
+        op->asked_again = op->refresh_in_doubt = false;
         if (op->kind == LKI_DO_ACQUIRE)
             op->fence = lock->fence; /* if sent again, it must mean the same hold, or none */
     }
@@ -145,6 +147,7 @@ static void refused_for_good(lki_operation *op, const lki_refusal *refusal, cons
 /* An error reply: this request was not done. If an earlier one is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
     lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->ask_sent, text);
+    lki_lock_note_refusal(op->lock, &refusal);
     if (op->state == LKI_CANCELING) {
         refused_while_canceling(op);
         return;
@@ -169,7 +172,7 @@ static void refused(lki_operation *op, const char *text) {
     }
 }
 
-static void interpret(lki_operation *op, const lki_answer *answer, const redisReply *reply) {
+static void interpret(lki_operation *op, const lki_answer *answer) {
     switch (op->kind) {
     case LKI_DO_ACQUIRE:
         lki_acquire_answered(op, answer);
@@ -181,12 +184,23 @@ static void interpret(lki_operation *op, const lki_answer *answer, const redisRe
         lki_convert_answered(op, answer);
         break;
     case LKI_DO_RENEW:
-        lki_renew_answered(op, reply);
+        lki_renew_answered(op, answer);
         break;
     case LKI_DO_DROP:
         lki_drop_answered(op, answer);
         break;
     }
+}
+
+/* The answer to lk_renew is the entry of its hold. */
+static lki_answer read_answer(const lki_operation *op, const redisReply *reply) {
+    lki_answer answer = lki_answer_read(reply);
+    if (op->kind != LKI_DO_RENEW || answer.word == LKI_ANSWER_ERROR)
+        return answer;
+    uint64_t server_us = answer.server_us;
+    answer = lki_answer_entry(reply, 0);
+    answer.server_us = server_us;
+    return answer;
 }
 
 static void answered(lki_request *request, const redisReply *reply) {
@@ -196,15 +210,15 @@ static void answered(lki_request *request, const redisReply *reply) {
     } else if (!reply) {
         cut(op);
     } else {
-        lki_answer answer = lki_answer_read(reply);
+        lki_answer answer = read_answer(op, reply);
         if (answer.word == LKI_ANSWER_ERROR) {
             refused(op, answer.text);
         } else if (answer.word == LKI_ANSWER_NONSENSE) {
             lki_operation_report(op, LK_INTERNAL, "the server sent an invalid reply");
             lki_operation_over(op);
         } else {
-            lki_locks_raise_floor(op->lock->locks, answer.server_us);
-            interpret(op, &answer, reply);
+            lki_server_raise_floor(op->lock->server, answer.server_us);
+            interpret(op, &answer);
             op->lock->locks->settled += op->state == LKI_OVER;
         }
     }

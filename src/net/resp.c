@@ -40,21 +40,6 @@ void lki_resp_text(lki_bytes *out, const char *text) {
     lki_resp_word(out, text, strlen(text));
 }
 
-void lki_resp_joined(lki_bytes *out, const char *const *texts, size_t count) {
-    size_t length = count - 1;
-    for (size_t i = 0; i < count; i++)
-        length += strlen(texts[i]);
-    add_header(out, '$', length);
-    for (size_t i = 0; i < count; i++) /* with its NUL, except the last */
-        lki_bytes_add(out, texts[i], strlen(texts[i]) + (i + 1 < count));
-    lki_bytes_add(out, "\r\n", 2);
-}
-
-const char *lki_print_number(char out[LKI_DIGITS_ROOM], uint64_t number) {
-    out[print_number(out, number)] = 0;
-    return out;
-}
-
 void lki_resp_number(lki_bytes *out, uint64_t number) {
     char digits[DIGITS_MOST];
     lki_resp_word(out, digits, print_number(digits, number));

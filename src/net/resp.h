@@ -11,11 +11,4 @@ void lki_resp_word(lki_bytes *, const char *bytes, size_t length);
 void lki_resp_text(lki_bytes *, const char *text);
 void lki_resp_number(lki_bytes *, uint64_t number);
 
-/* Adds one word that consists of several texts, with a NUL between them. */
-void lki_resp_joined(lki_bytes *, const char *const *texts, size_t count);
-
-/* Writes the number in decimal, with a NUL; returns `out`. */
-enum { LKI_DIGITS_ROOM = 21 };
-const char *lki_print_number(char out[LKI_DIGITS_ROOM], uint64_t number);
-
 #endif

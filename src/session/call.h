@@ -23,6 +23,7 @@ struct lki_call {
     lki_sent sent;
     lki_caller caller;
     bool is_over;
+    bool is_wide;     /* the lock needs both of its keys: for `encode` */
     bool orphaned;    /* the caller has returned: free it when its request is completed */
     int64_t retry_us; /* not to be sent again before */
     lki_error error;  /* of the result; before that, of the last attempt */

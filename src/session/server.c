@@ -459,6 +459,12 @@ int64_t lki_server_published_us(const lki_server *server) {
     return server->messages.published_us;
 }
 
+/* Each server has its own: the fast clock of one must not raise the fences of another. */
+void lki_server_raise_floor(lki_server *server, uint64_t fence_or_time) {
+    if (fence_or_time > server->floor)
+        server->floor = fence_or_time;
+}
+
 /* Decides whether the keeper is the driver until its next round. */
 static void take_or_leave(lki_wire *wire, int64_t now_us) {
     lki_link *link = &wire->link;

@@ -50,6 +50,7 @@ struct lki_server {
     size_t index; /* in the topology */
     lki_wire commands, messages;
     lki_form form;
+    uint64_t floor;       /* the greatest fence or time that it has told this client (SPEC 8.1) */
     size_t waiting;       /* operations in the queues of the server */
     size_t async_waiting; /* of these, the ones without a caller that waits */
 };
@@ -90,6 +91,8 @@ void lki_server_count_waiters(lki_server *, int all, int async);
  * So nothing depends on the clock of the server, which may be set.
  */
 int64_t lki_server_published_us(const lki_server *);
+
+void lki_server_raise_floor(lki_server *, uint64_t fence_or_time);
 
 /* Drains, sends, and makes sure that a thread reads the replies without delay. */
 LKI_UNLOCKS void lki_server_push(lki_server *);

@@ -279,7 +279,7 @@ test_a_server_that_is_too_old_is_found() {
 # shellcheck disable=SC2016 # the back quotes are Markdown's
 needed_rights() {
     sed -n '/^## What the server needs/,/^## /p' "$guarantees" |
-        tr '\n' ' ' | grep -oE '`(EVALSHA|EXISTS)[^`]*`' | tr -d '`' | tr 'A-Z ' 'a-z\n' |
+        tr '\n' ' ' | grep -oE '`(EVALSHA|GET)[^`]*`' | tr -d '`' | tr 'A-Z ' 'a-z\n' |
         sed '/^$/d; s/^/+/'
 }
 
@@ -287,7 +287,7 @@ test_the_rights_that_the_guarantees_list_are_enough() {
     local rights
     start_pair
     mapfile -t rights < <(needed_rights)
-    [ "${#rights[@]}" -ge 24 ] || fail "rights: ${rights[*]}"
+    [ "${#rights[@]}" -ge 22 ] || fail "rights: ${rights[*]}"
     ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" >/dev/null
     expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
     expect_mark fine rights

@@ -100,7 +100,7 @@ static char *note_messages(table *of, const form_result *result) {
 static char *leave(table *of, unsigned number) {
     char *req = test_print("%" PRId64, ++of->requests);
     char *fence = test_print("%" PRId64, of->fences[number]);
-    const char *words[] = {req, fence, is_write(of, number) ? "write" : "read"};
+    const char *words[] = {req, fence, is_write(of, number) ? "write" : "read", "1"};
     form_result result;
     char *problem = run(of, "release", number, words, sizeof words / sizeof *words, &result);
     if (!problem && !(result.answer.count == 4 && reply_is(&result.answer.elements[0], "released")))

@@ -124,24 +124,32 @@ static int play_core(const options *said, const scenario_list *list) {
     return status;
 }
 
-static int play_server(const options *said, const scenario_list *list, const char *program) {
+static int play_scripts(const options *said, const scenario_list *list, const test_server *server,
+                        bool indexed) {
     int status = EXIT_FAILURE;
     lock_form *forms[2];
     size_t count = 0;
-    test_server *server = test_server_start(program, NULL);
-    if (!server)
-        return status;
     if (said->core)
         forms[count++] = form_core_new();
-    forms[count] = form_scripts_new(server);
+    forms[count] = form_scripts_new(server, indexed);
     if (forms[count]) {
         count++;
         status = play_all(said, list, forms, count);
     }
     for (size_t i = 0; i < count; i++)
         form_free(forms[i]);
-    test_server_stop(server);
     return status;
+}
+
+/* With locks that are packed while they are small, and with locks that are indexed. */
+static int play_server(const options *said, const scenario_list *list, const char *program) {
+    test_server *server = test_server_start(program, NULL);
+    if (!server)
+        return EXIT_FAILURE;
+    int packed = play_scripts(said, list, server, false);
+    int indexed = play_scripts(said, list, server, true);
+    test_server_stop(server);
+    return packed == EXIT_SUCCESS ? indexed : packed;
 }
 
 /* One after the other; a named one that is missing is told, a default one passed over. */

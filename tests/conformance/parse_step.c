@@ -16,7 +16,7 @@ static const char *const op_names[] = {
 /* What a step of each kind may say about itself. */
 static const char *const attribute_names[] = {
     [STEP_ACQUIRE] = " lease policy group owner who req fence floor ",
-    [STEP_RELEASE] = " req fence ",
+    [STEP_RELEASE] = " req fence told ",
     [STEP_RENEW] = " lease req fence on ",
     [STEP_CONVERT] = " req fence ",
     [STEP_CANCEL] = " req target ",
@@ -179,10 +179,11 @@ static const char *parse_other(cursor *from, step *into) {
     }
     if (take(from, "keys")) {
         into->kind = STEP_KEYS;
-        const char *usage = "expected: keys none, or some";
+        const char *usage = "expected: keys none, or some, or one";
         const char *problem = take_words(from, into, 1, usage);
-        bool known = !problem &&
-                     (token_is(into->words.items, "none") || token_is(into->words.items, "some"));
+        const token *how = into->words.items;
+        bool known =
+            !problem && (token_is(how, "none") || token_is(how, "some") || token_is(how, "one"));
         return known ? NULL : usage;
     }
     if (take(from, "server")) {
@@ -192,7 +193,7 @@ static const char *parse_other(cursor *from, step *into) {
     }
     if (take(from, "foreign")) {
         into->kind = STEP_PLANT;
-        return take_words(from, into, 2, "expected: foreign TYPE main|d|r|w");
+        return take_words(from, into, 2, "expected: foreign TYPE main|i");
     }
     if (take(from, "arrivals")) {
         into->kind = STEP_ARRIVALS;
@@ -202,12 +203,11 @@ static const char *parse_other(cursor *from, step *into) {
 }
 
 static const char *parse_prefixes(cursor *from, step *into) {
-    into->forms = FORM_BOTH;
+    unsigned forms = from->at < from->end ? forms_parse(from->at) : 0;
+    into->forms = forms ? forms : FORM_ALL;
     into->times = 1;
-    if (take(from, "[scripts]"))
-        into->forms = FORM_SCRIPTS;
-    else if (take(from, "[core]"))
-        into->forms = FORM_CORE;
+    if (forms)
+        from->at++;
     if (take(from, "times")) {
         const token *count = take_plain(from);
         char *end = NULL;

@@ -141,8 +141,10 @@ static const char *make_words(request *to, const step *from, cast *all, lkc_text
         add_handle(to, who->actor);
         add_request(to, all, who, 0);
         add_value(to, all, who, "fence", known->fence);
-        if (from->kind == STEP_RELEASE)
+        if (from->kind == STEP_RELEASE) {
             add_word(to, from->write ? "write" : "read");
+            add_value(to, all, who, "told", 1);
+        }
         break;
     case STEP_CANCEL:
         problem = make_cancel(to, from, all, known);

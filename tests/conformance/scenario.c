@@ -24,7 +24,9 @@ bool actor_parse(const char *text, actor_name *out) {
     if (!isupper((unsigned char)text[0]) || text[1] == '0')
         return false;
     unsigned long number = 1;
-    if (text[1]) {
+    if (strcmp(text + 1, "*") == 0) {
+        number = ACTOR_OF_TURN;
+    } else if (text[1]) {
         char *end;
         if (!isdigit((unsigned char)text[1]))
             return false;
@@ -34,6 +36,22 @@ bool actor_parse(const char *text, actor_name *out) {
     }
     *out = (actor_name){.client = text[0], .number = (unsigned)number};
     return true;
+}
+
+unsigned forms_parse(const token *word) {
+    static const struct {
+        const char *word;
+        unsigned forms;
+    } prefixes[] = {
+        {"[core]", FORM_CORE},
+        {"[scripts]", FORM_SCRIPTS},
+        {"[packed]", FORM_PACKED},
+        {"[indexed]", FORM_INDEXED},
+    };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (token_is(word, prefixes[i].word))
+            return prefixes[i].forms;
+    return 0;
 }
 
 static void clear_expected(expected *items, size_t count) {
@@ -90,12 +108,9 @@ static const char *start_scenario(const char *path, int line, const token_list *
     if (tokens->count < 2 || tokens->count > 3 || !token_is_plain(&tokens->items[1]))
         return "expected: scenario topic/slug";
     const token *id = &tokens->items[1];
-    unsigned forms = FORM_BOTH;
-    if (tokens->count == 3) {
-        if (!token_is(&tokens->items[2], "[scripts]"))
-            return "behind a scenario's id there may be [scripts]";
-        forms = FORM_SCRIPTS;
-    }
+    unsigned forms = tokens->count == 3 ? forms_parse(&tokens->items[2]) : FORM_ALL;
+    if (forms == 0)
+        return "behind a scenario's id there may be [scripts], or another form";
     if (!id_fits_file(id->text, path))
         return "an id is the file's name, a slash, and a slug of a-z 0-9 -";
     if (scenario_find(list, id->text, id->length))
@@ -130,7 +145,7 @@ static const char *add_step(int line, const char *text, const token_list *tokens
     added->source = trimmed(text);
     const char *problem = step_parse(tokens, added);
     added->forms &= into->forms;
-    if (!problem && added->forms != FORM_SCRIPTS && needs_server(added))
+    if (!problem && (added->forms & FORM_CORE) && needs_server(added))
         problem = "this step needs a server: put [scripts] before it";
     return problem;
 }

@@ -6,9 +6,13 @@
 #include "shape.h"
 
 /* Which forms play a step. */
-enum { FORM_CORE = 1, FORM_SCRIPTS = 2, FORM_BOTH = 3 };
+enum { FORM_CORE = 1, FORM_PACKED = 2, FORM_INDEXED = 4, FORM_SCRIPTS = 6, FORM_ALL = 7 };
 
-/* `A`, `A2`: the client is the letter, the handle's number what follows (1 where nothing does). */
+/*
+ * `A`, `A2`: the client is the letter, the handle's number what follows (1 where nothing does).
+ * `A*`: A1, A2, … in the turns of `times`.
+ */
+enum { ACTOR_OF_TURN = 0 };
 typedef struct {
     char client; /* 0: nobody */
     unsigned number;
@@ -27,7 +31,7 @@ typedef enum {
     STEP_TIME,     /* words: by how much */
     STEP_CHECK,    /* words: left, comparison, right */
     STEP_NAME,     /* words: the lock that the next steps mean */
-    STEP_KEYS,     /* words: none or some */
+    STEP_KEYS,     /* words: none, some or one */
     STEP_CONFIG,   /* words: option, value */
     STEP_PLANT,    /* words: type, suffix */
     STEP_ARRIVALS, /* words: policy, held mode, modes; answers: the phases */
@@ -91,6 +95,8 @@ const char *expect_parse_answers(const token_list *, size_t at, step *);
 const char *expect_parse_line(const token_list *, size_t at, step *);
 
 bool actor_parse(const char *text, actor_name *);
+/* `[core]`, `[scripts]`, `[packed]` or `[indexed]`; 0: it is none of these. */
+unsigned forms_parse(const token *);
 token token_copy(const token *);
 void token_list_add(token_list *, const token *); /* copies it */
 

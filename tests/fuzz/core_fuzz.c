@@ -12,9 +12,11 @@
 #include <string.h>
 
 enum { HANDLES = 6, ROWS_MOST = HANDLES, TEXTS_MOST = 4, RAW_MOST = 12 };
+enum { ACQUIRE = 0, RENEW_FIRST = 8, RENEW_END = 10, CANCEL = 11 }; /* bytes for operations */
 
 #define START_US UINT64_C(1700000000000000)
 #define DAY_US UINT64_C(86400000000)
+#define LIVENESS_US UINT64_C(10000000) /* SPEC 5.6: no client misses a grant for longer */
 
 #define EXPECT(condition)                                                   \
     do {                                                                    \
@@ -184,7 +186,9 @@ typedef struct {
     heap memory;
     lkc_lock *lock;
     uint64_t now_us;
-    uint64_t reqs[HANDLES]; /* the last number that each has used */
+    uint64_t reqs[HANDLES];        /* the last number that each has used */
+    uint64_t queued_reqs[HANDLES]; /* the number with which each was last queued */
+    lkc_event grants[HANDLES];     /* the last grant that each was told of */
 } world;
 
 /* Two clients, so that messages share a client; handles in no order. */
@@ -238,6 +242,11 @@ static void on_event(const lkc_event *event, void *context) {
         EXPECT(event->fence > 0);
         heard->granted += event->kind == LKC_EVENT_GRANTED;
     }
+    for (size_t i = 0; i < HANDLES && event->kind == LKC_EVENT_GRANTED; i++) {
+        lkc_handle handle = handle_at(i);
+        if (same_handle(&handle, &event->handle))
+            heard->w->grants[i] = *event;
+    }
 }
 
 /* Everything that must hold after an operation, whatever it was. */
@@ -249,7 +258,8 @@ static void expect_all(world *w, picture *after) {
     }
     look(w->lock, w->now_us, after);
     expect_rules(after);
-    EXPECT((after->expires_ms == 0) == (!after->info.alive && !after->info.abandoned));
+    bool nothing = !after->info.alive && !after->info.abandoned && after->info.fence == 0;
+    EXPECT((after->expires_ms == 0) == nothing);
     EXPECT(after->expires_ms == 0 || after->expires_ms * 1000 > w->now_us);
     hearing heard = {.w = w, .after = after};
     lkc_lock_events(w->lock, on_event, &heard);
@@ -277,8 +287,11 @@ static void expect_answer(const lkc_handle *handle, uint64_t req, const lkc_repl
 }
 
 /* Fences of one life rise. That the life went on is certain if someone else was there throughout.
+ * A fence that is ahead of the clock is never forgotten (SPEC 7.1).
  */
-static void expect_fences(const picture *before, const picture *after, const lkc_handle *who) {
+static void expect_fences(const world *w, const picture *before, const picture *after,
+                          const lkc_handle *who) {
+    EXPECT(before->info.fence <= w->now_us || before->info.fence <= after->info.fence);
     for (size_t i = 0; i < HANDLES; i++) {
         lkc_handle other = handle_at(i);
         bool was = hold_of(before, &other) || waiter_of(before, &other);
@@ -289,6 +302,22 @@ static void expect_fences(const picture *before, const picture *after, const lkc
             EXPECT(!a || !b || a->fence <= b->fence);
         }
     }
+}
+
+/*
+ * SPEC 5.6. A handle that has nothing, and whose waiter is renewed nevertheless, was granted the
+ * lock for that number a short while ago.
+ */
+static void expect_missed(const world *w, const lkc_event *missed, uint64_t req,
+                          const lkc_reply *reply, const picture *before, const picture *after) {
+    if (hold_of(before, &missed->handle) || waiter_of(before, &missed->handle))
+        return;
+    EXPECT(reply->answer != LKC_LEASE);
+    if (reply->answer != LKC_GRANTED && reply->answer != LKC_QUEUED)
+        return;
+    const lkc_hold_row *hold = hold_of(after, &missed->handle);
+    EXPECT(missed->req == req && w->now_us < missed->time_us + LIVENESS_US);
+    EXPECT(!hold || (!hold->provisional && hold->fence >= missed->fence));
 }
 
 /* SPEC 9.8. What an acquire replaced (9.5) is gone, though, even if it is busy then. */
@@ -311,7 +340,18 @@ static uint64_t pick_req(world *w, size_t who, uint8_t how) {
         return w->reqs[who]; /* again */
     if (how % 8 == 1 && w->reqs[who] > 1)
         return 1 + how % w->reqs[who]; /* an old one */
+    if (how % 8 == 2 && w->queued_reqs[who] > 0)
+        return w->queued_reqs[who];
     return ++w->reqs[who];
+}
+
+/* The number of its waiter; or the number that it waited with, perhaps, or any other. */
+static uint64_t pick_waiter(const world *w, size_t who, const picture *now, uint8_t how) {
+    lkc_handle handle = handle_at(who);
+    const lkc_waiter_row *waiter = waiter_of(now, &handle);
+    if (waiter)
+        return waiter->req;
+    return how % 4 && w->queued_reqs[who] > 0 ? w->queued_reqs[who] : 1 + how % 8U;
 }
 
 static uint64_t pick_fence(const picture *now, const lkc_handle *handle, uint8_t how) {
@@ -334,7 +374,7 @@ static lkc_outcome acquire(world *w, size_t who, const picture *now, input *in, 
                              .mode = a & 1 ? LKC_WRITE : LKC_READ,
                              .wait = (a & 6) != 0,
                              .policy = (lkc_policy)(a >> 3 & 3),
-                             .lease_ms = leases[(a >> 5) % (sizeof leases / sizeof *leases)],
+                             .lease_ms = leases[c / 3 % (sizeof leases / sizeof *leases)],
                              .owner = owners[b & 3],
                              .group = groups[b >> 2 & 3],
                              .who = whos[b >> 4 & 3],
@@ -360,14 +400,13 @@ static lkc_outcome operate(world *w, uint8_t op, size_t who, const picture *now,
         return acquire(w, who, now, in, req, reply);
     uint8_t a = take(in), b = take(in);
     uint64_t fence = pick_fence(now, &handle, a | 1);
-    if (op < 8) {
+    if (op < RENEW_FIRST) {
         lkc_release_args args = {handle, *req = pick_req(w, who, b), fence,
-                                 a & 2 ? LKC_WRITE : LKC_READ};
+                                 a & 2 ? LKC_WRITE : LKC_READ, (a & 8) != 0};
         return lkc_lock_release(w->lock, w->now_us, &args, reply);
     }
-    if (op < 10) {
-        const lkc_waiter_row *waiter = waiter_of(now, &handle);
-        *req = waiter ? waiter->req : 1 + b % 8U;
+    if (op < RENEW_END) {
+        *req = pick_waiter(w, who, now, b);
         lkc_renew_args args = {handle, a & 4 ? 0 : fence, *req, leases[b % 4]};
         return lkc_lock_renew(w->lock, w->now_us, &args, reply);
     }
@@ -375,18 +414,16 @@ static lkc_outcome operate(world *w, uint8_t op, size_t who, const picture *now,
         lkc_convert_args args = {handle, *req = pick_req(w, who, b), fence};
         return lkc_lock_convert(w->lock, w->now_us, &args, reply);
     }
-    if (op == 11) {
-        const lkc_waiter_row *waiter = waiter_of(now, &handle);
-        lkc_cancel_args args = {handle, ++w->reqs[who], waiter ? waiter->req : 1 + b % 8U};
+    if (op == CANCEL) {
+        lkc_cancel_args args = {handle, ++w->reqs[who], pick_waiter(w, who, now, b)};
         *req = args.req;
         return lkc_lock_cancel(w->lock, w->now_us, &args, reply);
     }
     return lkc_lock_force(w->lock, w->now_us, owners[a & 3], reply);
 }
 
-static void step(world *w, uint8_t op, input *in) {
+static void step(world *w, uint8_t op, size_t who, input *in) {
     picture before, after;
-    size_t who = take(in) % HANDLES;
     lkc_handle handle = handle_at(who);
     bool settled = take(in) & 1;
     if (settled) {
@@ -397,6 +434,8 @@ static void step(world *w, uint8_t op, input *in) {
     }
     lkc_reply reply = {.answer = LKC_STALE};
     uint64_t req = 0;
+    lkc_event grant = w->grants[who]; /* before this operation */
+    grant.handle = handle;
     lkc_outcome outcome = operate(w, op, who, &before, in, &req, &reply);
     if (outcome == LKC_NO_MEMORY) {
         look(w->lock, w->now_us, &after);
@@ -405,11 +444,41 @@ static void step(world *w, uint8_t op, input *in) {
         return;
     }
     expect_all(w, &after);
-    expect_fences(&before, &after, &handle);
+    expect_fences(w, &before, &after, &handle);
     if (outcome == LKC_DONE)
         expect_answer(&handle, req, &reply, &after);
+    if (outcome == LKC_DONE && reply.answer == LKC_QUEUED)
+        w->queued_reqs[who] = req;
+    if (op >= RENEW_FIRST && op < RENEW_END)
+        expect_missed(w, &grant, req, &reply, &before, &after);
     if (settled && (outcome == LKC_TOO_DEEP || changes_nothing(reply.answer, &before, &handle)))
         expect_same(&before, &after); /* SPEC 9.8 */
+}
+
+/* Moves the clock to the end of the first provisional hold. Random moves seldom meet it. */
+static void pass_claim(world *w) {
+    picture now;
+    look(w->lock, w->now_us, &now);
+    for (size_t i = 0; i < now.hold_count; i++) {
+        if (now.holds[i].provisional) {
+            w->now_us += (now.holds[i].left_ms + 1) * 1000;
+            return;
+        }
+    }
+}
+
+/* A handle that may have missed a grant (SPEC 5.6); from `who` on, if there are several. */
+static size_t find_missed(const world *w, size_t who) {
+    picture now;
+    look(w->lock, w->now_us, &now);
+    for (size_t i = 0; i < HANDLES; i++) {
+        size_t next = (who + i) % HANDLES;
+        lkc_handle handle = handle_at(next);
+        if (w->grants[next].req > 0 && w->now_us < w->grants[next].time_us + LIVENESS_US &&
+            !hold_of(&now, &handle) && !waiter_of(&now, &handle))
+            return next;
+    }
+    return who;
 }
 
 /* Raw words: a reply must be whole, and bad input must change nothing. */
@@ -496,10 +565,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (op >= 128)
             move_clock(&w, take(&in));
         op %= 16;
-        if (op < 13)
-            step(&w, op, &in);
-        else if (op == 13)
+        if (op < 13) {
+            size_t who = take(&in) % HANDLES;
+            step(&w, op, who, &in);
+        } else if (op == 13) {
             raw(&w, &in);
+        } else if (op == 14) {
+            pass_claim(&w);
+        } else {
+            static const uint8_t ops[] = {ACQUIRE, RENEW_FIRST, RENEW_FIRST, CANCEL};
+            uint8_t how = take(&in);
+            step(&w, ops[how % 4], find_missed(&w, how / 4 % HANDLES), &in);
+        }
     }
     lkc_lock_free(w.lock);
     EXPECT(w.memory.blocks == 0);

@@ -2,7 +2,7 @@
  * Does the same at random to two forms of the lock, the C core and the Lua scripts in a server, and
  * fails when they differ in a single byte of what they answer, send or leave behind.
  *
- *   differential --seed N --steps N [--server BINARY] [--trace]
+ *   differential --seed N --steps N [--server BINARY] [--indexed] [--trace]
  *
  * A seed always means the same steps, as long as the core answers the same. After a difference the
  * steps that led to it are shortened and printed. Runs of many steps also fail when they miss
@@ -24,10 +24,12 @@
 enum { EXIT_USAGE = 2, EXIT_NOT_THERE = 77 };
 enum { SHRINK_MOST_S = 30, COVERED_FROM = 50000, PROGRESS_EACH = 1000 };
 
+enum { INDEX_OUTLIVES_US = 9000000 };
+
 typedef struct {
     uint64_t seed, steps;
     const char *server;
-    bool trace;
+    bool indexed, trace;
 } settings;
 
 typedef struct {
@@ -112,7 +114,8 @@ static int run_forms(const settings *set, lock_form *core, lock_form *scripts) {
     run all = {.set = set, .pair = {.first = core, .second = scripts}};
     double started = clock_now();
     char *text = NULL;
-    generator_begin(&all.make, set->seed);
+    /* SPEC 11.2: the index is gone 10 s after the last deadline, also if the clock then goes back. */
+    generator_begin(&all.make, set->seed, set->indexed ? INDEX_OUTLIVES_US : UINT64_MAX / 4);
     cover_begin(&all.seen);
     while (!text && all.done < set->steps)
         text = run_round(&all);
@@ -138,6 +141,7 @@ static bool read_settings(int count, char **words, settings *out) {
     static const struct option options[] = {{"seed", required_argument, NULL, 'n'},
                                             {"steps", required_argument, NULL, 'c'},
                                             {"server", required_argument, NULL, 's'},
+                                            {"indexed", no_argument, NULL, 'i'},
                                             {"trace", no_argument, NULL, 't'},
                                             {NULL, 0, NULL, 0}};
     bool seed = false, steps = false;
@@ -148,6 +152,8 @@ static bool read_settings(int count, char **words, settings *out) {
             steps = to_number(optarg, &out->steps) && out->steps > 0;
         else if (option == 's')
             out->server = optarg;
+        else if (option == 'i')
+            out->indexed = true;
         else if (option == 't')
             out->trace = true;
         else
@@ -159,7 +165,7 @@ static bool read_settings(int count, char **words, settings *out) {
 int main(int count, char **words) {
     settings set = {.server = "redis-server"};
     if (!read_settings(count, words, &set)) {
-        fprintf(stderr, "usage: %s --seed N --steps N [--server BINARY] [--trace]\n", words[0]);
+        fprintf(stderr, "usage: %s --seed N --steps N [--server BINARY] [--indexed] [--trace]\n", words[0]);
         return EXIT_USAGE;
     }
     if (!test_server_available(set.server)) {
@@ -167,7 +173,7 @@ int main(int count, char **words) {
         return EXIT_NOT_THERE;
     }
     test_server *server = test_server_start(set.server, NULL);
-    lock_form *scripts = server ? form_scripts_new(server) : NULL;
+    lock_form *scripts = server ? form_scripts_new(server, set.indexed) : NULL;
     int status = EXIT_FAILURE;
     if (scripts) {
         lock_form *core = form_core_new();

@@ -69,6 +69,7 @@ static void learn_lock(belief_lock *lock, const reply *view) {
     for (int i = 0; i < CAST_HANDLES; i++) {
         belief_party *party = &lock->parties[i];
         waited[i] = party->waits;
+        party->missed = party->missed || party->provisional;
         party->waits = party->holds = party->provisional = false;
         party->reads = party->writes = 0;
     }
@@ -90,6 +91,8 @@ static void learn_lock(belief_lock *lock, const reply *view) {
         belief_party *party = &lock->parties[i];
         if (waited[i] && !party->waits && party->holds)
             party->granted_req = party->waits_req;
+        if (party->holds || party->waits)
+            party->missed = false;
         if (!party->holds && party->fence) {
             party->old_fence = party->fence;
             party->fence = 0;

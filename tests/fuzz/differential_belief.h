@@ -18,6 +18,7 @@ typedef struct {
     lkc_wait_kind waits_for;
     uint64_t waits_req;
     uint64_t granted_req; /* the number of the last waiter that was granted */
+    bool missed;          /* its provisional hold is gone; it may come back (SPEC 5.6) */
     uint64_t last_req;    /* of the last request that the lock may remember */
     lkc_op last_op;
     lkc_mode last_mode;

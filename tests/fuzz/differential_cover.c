@@ -42,14 +42,15 @@ static const char *const wanted[] = {
     "granted with flags 5",
     "granted with flags 6",
     "granted with flags 7",
-    "error LKARG keys: expected 4,",
-    "error LKARG keys: expected 4 for each",
+    "error LKARG keys: expected 1 or 2,",
+    "error LKARG keys: expected 1 or 2 for each",
     "error LKARG keys: not the keys of one lock",
     "error LKARG name: must be 1 to 512 bytes without NUL",
     "error LKARG arguments:",
     "error LKARG handle: must be 32 hex digits, a dash and 12 hex digits",
     "error LKARG req: " NUMBER,
     "error LKARG fence: " NUMBER,
+    "error LKARG told: " NUMBER,
     "error LKARG wait: " NUMBER,
     "error LKARG lease_ms: " NUMBER,
     "error LKARG floor: " NUMBER,
@@ -58,6 +59,7 @@ static const char *const wanted[] = {
     "error LKARG req: must be at least 1",
     "error LKARG target: must be at least 1",
     "error LKARG mode: must be read or write",
+    "error LKARG told: must be 0 or 1",
     "error LKARG wait: must be 0 or 1",
     "error LKARG lease_ms: must be 100 to 86400000",
     "error LKARG policy: must be fair, phase-fair, prefer-writer or prefer-reader",
@@ -85,6 +87,11 @@ static const char *const wanted[] = {
     "event mark cleared by convert",
     "event mark forgotten",
     "event mark is all that is left",
+    "event mark withdrawn by coming back",
+    "event mark withdrawn by cancel",
+    "event missed one waits again",
+    "event missed one granted again",
+    "event fence is all that is left",
     "event clock went back",
 };
 
@@ -211,7 +218,13 @@ static void saw_requester(cover *seen, const step *one, const reply *answer,
     saw_if(seen, stranger && anew && !was->waits, "hold replaced");
 }
 
-static void saw_party(cover *seen, const belief_party *was, const belief_party *is) {
+/* Its provisional hold is gone, or may have gone just now. */
+static bool may_have_missed(const belief_party *was) {
+    return was->missed || was->provisional;
+}
+
+static void saw_party(cover *seen, const step *one, const belief_party *was,
+                      const belief_party *is) {
     bool upgrade = was->waits && was->waits_for == LKC_WAITS_UPGRADE;
     saw_if(seen, was->waits && !was->holds && is->provisional, "granted provisionally");
     saw_if(seen, was->provisional && is->holds && !is->provisional && is->fence == was->fence,
@@ -222,6 +235,11 @@ static void saw_party(cover *seen, const belief_party *was, const belief_party *
                is->waits_req == was->waits_req,
            "upgrade became a writer-waiter");
     saw_if(seen, was->waits && is->waits && is->waits_req != was->waits_req, "waiter replaced");
+    bool renewed = one->op == LKC_OP_RENEW;
+    saw_if(seen, may_have_missed(was) && is->waits && is->waits_req == was->granted_req,
+           "missed one waits again");
+    saw_if(seen, may_have_missed(was) && renewed && is->holds && is->fence != was->fence,
+           "missed one granted again");
 }
 
 static bool is_empty(const belief_lock *lock) {
@@ -231,8 +249,12 @@ static bool is_empty(const belief_lock *lock) {
 static void saw_lock(cover *seen, const step *one, const reply *answer, const belief_lock *was,
                      const belief_lock *is) {
     int self = requester(one);
+    bool came_back = false;
     for (int i = 0; i < CAST_HANDLES; i++) {
-        saw_party(seen, &was->parties[i], &is->parties[i]);
+        saw_party(seen, one, &was->parties[i], &is->parties[i]);
+        bool stays = is->parties[i].holds && is->parties[i].fence == was->parties[i].fence;
+        came_back = came_back || (may_have_missed(&was->parties[i]) && !stays &&
+                                  (is->parties[i].waits || is->parties[i].holds));
         if (i == self)
             saw_requester(seen, one, answer, &was->parties[i], &is->parties[i]);
         else
@@ -247,9 +269,17 @@ static void saw_lock(cover *seen, const step *one, const reply *answer, const be
     saw_if(seen, !was->abandoned && is->abandoned, "mark set");
     saw_if(seen, cleared && one->op == LKC_OP_RELEASE, "mark cleared by release");
     saw_if(seen, cleared && one->op == LKC_OP_CONVERT, "mark cleared by convert");
-    saw_if(seen, cleared && one->op != LKC_OP_RELEASE && one->op != LKC_OP_CONVERT,
+    bool cancelled = one->op == LKC_OP_CANCEL && self != CAST_NOBODY &&
+                     may_have_missed(&was->parties[self]);
+    saw_if(seen, cleared && came_back && one->op == LKC_OP_RENEW, "mark withdrawn by coming back");
+    saw_if(seen, cleared && cancelled, "mark withdrawn by cancel");
+    saw_if(seen,
+           cleared && one->op != LKC_OP_RELEASE && one->op != LKC_OP_CONVERT && !came_back &&
+               !cancelled,
            "mark forgotten");
     saw_if(seen, is->abandoned && is_empty(is) && !is_empty(was), "mark is all that is left");
+    saw_if(seen, is->fence > 0 && !is->abandoned && is_empty(is) && !is_empty(was),
+           "fence is all that is left");
     if (is->holders > seen->holders_most)
         seen->holders_most = is->holders;
     if (is->waiters > seen->waiters_most)

@@ -19,8 +19,8 @@ enum {
     LOOK_PERCENT = 20
 };
 
-void generator_begin(generator *make, uint64_t seed) {
-    *make = (generator){.random = {seed}};
+void generator_begin(generator *make, uint64_t seed, uint64_t back_most_us) {
+    *make = (generator){.random = {seed}, .back_most_us = back_most_us};
 }
 
 void generator_begin_round(generator *make) {
@@ -38,6 +38,7 @@ void generator_begin_round(generator *make) {
     mood_draw(&make->present, &make->random);
     make->round_left = random_between(&make->random, ROUND_LEAST, ROUND_MOST);
     make->now_us = FORM_CLOCK_START_US + random_below(&make->random, 3 * MS_US);
+    make->latest_us = make->now_us;
     for (int i = 0; i < CAST_HANDLES; i++)
         make->numbers[i] = random_below(&make->random, 5);
 }
@@ -46,8 +47,8 @@ bool generator_round_is_over(const generator *make) {
     return make->round_left == 0;
 }
 
-/* The clock goes back by an hour and a bit at most, and no deadline is more than a day and, with a
- * mark, an hour ahead. */
+/* The clock goes back by an hour and a bit at most. No deadline is more than a day and, with a
+ * mark, an hour ahead; no fence is much more than a day ahead. */
 uint64_t generator_end_us(const generator *make) {
     return make->known.latest_us + DAY_US + 2 * HOUR_US;
 }
@@ -124,15 +125,19 @@ static bool move_clock(generator *make) {
         break;
     default:
         now_us -= back_us(random);
+        if (now_us + make->back_most_us < make->latest_us)
+            now_us = make->latest_us - make->back_most_us;
     }
     make->now_us = now_us;
+    if (now_us > make->latest_us)
+        make->latest_us = now_us;
     return move == EDGE;
 }
 
 /* Who wants what. */
 
 enum { FRESH, MORE, RELEASE, CONVERT, RENEW, CANCEL, REPEAT, STALE, FORCE, INSPECT, INTENTS };
-enum { HAS_NOTHING, WAITS, HOLDS, HOLDS_AND_WAITS, STATES };
+enum { HAS_NOTHING, WAITS, HOLDS, HOLDS_AND_WAITS, MISSED, STATES };
 
 static const unsigned usual[STATES][INTENTS] = {
     /* fresh more release convert renew cancel repeat stale force inspect */
@@ -140,13 +145,18 @@ static const unsigned usual[STATES][INTENTS] = {
     [WAITS] = {25, 15, 15, 10, 250, 110, 130, 25, 5, 60},
     [HOLDS] = {25, 220, 330, 60, 120, 30, 80, 30, 8, 40},
     [HOLDS_AND_WAITS] = {15, 120, 50, 30, 180, 40, 80, 30, 8, 50},
+    [MISSED] = {100, 20, 40, 10, 250, 200, 120, 20, 4, 40},
 };
+
+static size_t state_of(const belief_party *party) {
+    static_assert(HOLDS + WAITS == HOLDS_AND_WAITS, "states are made of these two");
+    return party->missed ? MISSED : (party->holds ? HOLDS : 0U) + (party->waits ? WAITS : 0U);
+}
 
 static size_t draw_intent(generator *make, const belief_party *party) {
     const mood_kind *kind = make->present.kind;
     unsigned weights[INTENTS];
-    const unsigned *base = usual[(party->holds ? HOLDS : 0) + (party->waits ? WAITS : 0)];
-    static_assert(HOLDS + WAITS == HOLDS_AND_WAITS, "states are made of these two");
+    const unsigned *base = usual[state_of(party)];
     for (size_t i = 0; i < INTENTS; i++)
         weights[i] = base[i] * 100;
     weights[REPEAT] = base[REPEAT] * kind->repeat;

@@ -20,11 +20,13 @@ typedef struct {
     mood present;
     size_t round_left; /* steps */
     uint64_t now_us;
+    uint64_t back_most_us; /* how far the clock may go back behind the latest instant of the round */
+    uint64_t latest_us;    /* that instant */
     int last;                       /* the handle that acted */
     uint64_t numbers[CAST_HANDLES]; /* the last request number of each handle */
 } generator;
 
-void generator_begin(generator *, uint64_t seed);
+void generator_begin(generator *, uint64_t seed, uint64_t back_most_us);
 
 /* Begins a round; the forms must be empty. */
 void generator_begin_round(generator *);

@@ -145,6 +145,7 @@ static void release(const actor *who, step *out, uint64_t req) {
     add_number(who, out, req);
     add_number(who, out, draw_fence(who));
     step_add(out, cast_text(mode_word(writes ? LKC_WRITE : LKC_READ)));
+    add_number(who, out, percent(who, 70));
 }
 
 static void convert(const actor *who, step *out, uint64_t req) {
@@ -226,8 +227,8 @@ static actor draw_another(const actor *who) {
 
 static void add_entry(const actor *who, step *out) {
     const belief_party *party = who->party;
-    bool of_hold = party->waits ? party->holds && percent(who, 40)
-                                : percent(who, party->provisional ? 50 : 85);
+    unsigned of_holds = party->missed ? 10 : party->provisional ? 50 : 85;
+    bool of_hold = party->waits ? party->holds && percent(who, 40) : percent(who, of_holds);
     uint64_t fence = of_hold ? draw_fence(who) : 0;
     uint64_t req = party->waits ? party->waits_req : party->granted_req;
     if (percent(who, 10))

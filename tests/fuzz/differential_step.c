@@ -21,7 +21,7 @@ static const shape shapes[] = {
     [LKC_OP_ACQUIRE] = {"acquire",
                         {"handle", "req", "fence", "mode", "wait", "lease_ms", "policy", "floor",
                          "owner", "group", "who"}},
-    [LKC_OP_RELEASE] = {"release", {"handle", "req", "fence", "mode"}},
+    [LKC_OP_RELEASE] = {"release", {"handle", "req", "fence", "mode", "told"}},
     [LKC_OP_RENEW] = {"renew", {"handle", "fence", "req", "lease_ms"}},
     [LKC_OP_CONVERT] = {"convert", {"handle", "req", "fence"}},
     [LKC_OP_CANCEL] = {"cancel", {"handle", "req", "target"}},

@@ -221,15 +221,15 @@ TEST_WITH(fake_before_server, the_words_of_every_version_are_understood) {
     static const struct {
         const char *command, *reply, *missing;
     } said[] = {
-        {"HSET",
-         "-NOPERM this user has no permissions to run the 'hset' command or its subcommand\r\n",
-         "+hset"},
-        {"HSET", "-NOPERM User channel has no permissions to run the 'hset' command\r\n", "+hset"},
-        {"HSET",
+        {"HGET",
+         "-NOPERM this user has no permissions to run the 'hget' command or its subcommand\r\n",
+         "+hget"},
+        {"HGET", "-NOPERM User channel has no permissions to run the 'hget' command\r\n", "+hget"},
+        {"HGET",
          "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n",
          "~lk:*"},
-        {"HSET", "-NOPERM No permissions to access a key\r\n", "~lk:*"},
-        {"HSET", "-NOPERM User key has no permissions to access the 'lk:x' key\r\n", "~lk:*"},
+        {"HGET", "-NOPERM No permissions to access a key\r\n", "~lk:*"},
+        {"HGET", "-NOPERM User key has no permissions to access the 'lk:x' key\r\n", "~lk:*"},
         {"PUBLISH",
          "-NOPERM this user has no permissions to access one of the channels used as "
          "arguments\r\n",

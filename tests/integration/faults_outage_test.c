@@ -272,7 +272,7 @@ TEST_WITH(proxy_before_server, request_of_an_earlier_connection_is_ended_before_
     lk_lock *lock = new_lock(client, "a");
     teach_scripts(client);
     fake_server_hold(fake,
-                     "EVALSHA * 4 lk:{a}"); /* the server has the request, and has not run it yet */
+                     "EVALSHA * 1 lk:{a}"); /* the server has the request, and has not run it yet */
     assert_status(lk_wrlock(lock), LK_UNAVAILABLE);
     assert_true(fake_server_wait_for(fake, "CLIENT KILL", 1, LONG_MS));
     assert_true(fake_server_wait_connections(

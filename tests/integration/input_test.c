@@ -149,8 +149,8 @@ static const char *const odd_names[] = {
     "?",
     "[a]",
     "lk:{a}",
-    "a:d",
-    "a}:d",
+    "a:i",
+    "a}:i",
     "$6",
     "*1",
 };

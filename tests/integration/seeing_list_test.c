@@ -129,7 +129,7 @@ TEST(other_keys_are_no_locks) {
     ask("SET lk:plain x");
     ask("HSET lk:{} a b");
     ask("HSET other:{a} a b");
-    ask("SADD lk:{a}:d x");
+    ask("ZADD lk:{a}:i 1 x");
     for (size_t i = 0; i < 3; i++)
         assert_ok(lk_wrlock(locks[i]));
     assert_list(clients[0], NULL, (const char *const[]){"mine", NULL});

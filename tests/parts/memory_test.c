@@ -105,16 +105,18 @@ static void take_and_try(world *self) {
     unlock(self->lock, worked(lk_downgrade(self->lock)) ? lk_rdunlock : lk_wrunlock);
 }
 
-static bool somebody_waits(void) {
-    return ask("ZCARD lk:{a}:w") > 0;
+/* The value of the lock's key grows with each waiter. */
+static long long lock_size(void) {
+    return ask("STRLEN lk:{a}");
 }
 
 static void wait_for_hand_over(world *self) {
     call waiting;
     if (!worked(lk_wrlock(self->rival)))
         return;
+    long long held_size = lock_size();
     begin_call(&waiting, lk_wrlock, self->lock);
-    eventually(somebody_waits() || atomic_load(&waiting.over));
+    eventually(lock_size() > held_size || atomic_load(&waiting.over));
     unlock(self->rival, lk_wrunlock);
     if (worked(end_call(&waiting)))
         unlock(self->lock, lk_wrunlock);
@@ -124,8 +126,9 @@ static void wait_for_hand_over_by_callback(world *self) {
     tally taken = {0}, given = {0};
     if (!worked(lk_wrlock(self->rival)))
         return;
+    long long held_size = lock_size();
     bool waits = worked(lk_acquire_async(self->lock, LK_WRITE, -1, tally_done, &taken));
-    eventually(!waits || somebody_waits() || atomic_load(&taken.count));
+    eventually(!waits || lock_size() > held_size || atomic_load(&taken.count));
     unlock(self->rival, lk_wrunlock);
     if (!waits)
         return;

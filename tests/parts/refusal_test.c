@@ -32,6 +32,8 @@ static const row codes[] = {
     {"NOPERM", LKI_REFUSED_FINAL, LK_DENIED},
     {"DENIED", LKI_REFUSED_FINAL, LK_DENIED},
     {"LKTYPE", LKI_REFUSED_FINAL, LK_INVALID},
+    {"LKVERSION", LKI_REFUSED_FINAL, LK_INVALID},
+    {"LKKEYS", LKI_REFUSED_RESEND, LK_INTERNAL},
     {"WRONGTYPE", LKI_REFUSED_FINAL, LK_INVALID},
     {"LKDEPTH", LKI_REFUSED_TOO_DEEP, LK_INVALID},
     {"MOVED", LKI_REFUSED_FINAL, LK_UNSUPPORTED},
@@ -58,11 +60,15 @@ static const row texts[] = {
      LKI_REFUSED_FINAL, LK_DENIED},
     {"MOVED 3999 127.0.0.1:6381", LKI_REFUSED_FINAL, LK_UNSUPPORTED},
     {"LKTYPE lk:{a}: holds another type of value than this lock", LKI_REFUSED_FINAL, LK_INVALID},
+    {"LKVERSION lk:{a}: holds a lock of another version of latchkey; stop the programs that use "
+     "that "
+     "version, then delete the key",
+     LKI_REFUSED_FINAL, LK_INVALID},
     {"LKDEPTH mode: held 65535 times already", LKI_REFUSED_TOO_DEEP, LK_INVALID},
 };
 
 static void assert_refusal(const char *text, lki_refusal_kind kind, lk_status status) {
-    lki_refusal refusal = lki_refusal_read(text);
+    lki_refusal refusal = lki_refusal_read(text, false);
     if (refusal.kind != kind || refusal.status != status)
         fail_msg("\"%s\" is read as kind %d, %s", text, (int)refusal.kind,
                  lk_status_name(refusal.status));
@@ -74,7 +80,7 @@ static void a_missing_script_is_sent_again_with_its_text(void **state) {
     static const char noscript[] = "NOSCRIPT No matching script. Please use EVAL.";
     lki_form form = {0};
     lki_bytes bytes = {0};
-    lki_key key = {"lk", "a"};
+    lki_key key = {"lk", "a", false};
     lki_sent sent = lki_form_force(&form, &bytes, key, "");
     assert_false(sent.with_text);
     assert_int_equal(lki_form_refused(&form, sent, noscript).kind, LKI_REFUSED_RESEND);
@@ -99,6 +105,32 @@ static void a_command_without_a_script_lacks_none(void **state) {
     lki_form form = {0};
     lki_sent sent = {.script = LKI_SCRIPTS};
     assert_int_equal(lki_form_refused(&form, sent, "NOSCRIPT").kind, LKI_REFUSED_FINAL);
+}
+
+static void a_lock_with_an_index_is_asked_again_with_both_keys(void **state) {
+    (void)state;
+    static const char needs_both[] = "LKKEYS lk:{a}: the lock has many holds and waiters; pass its "
+                                     "second key, too";
+    lki_form form = {0};
+    lki_bytes bytes = {0};
+    lki_sent sent = lki_form_force(&form, &bytes, (lki_key){"lk", "a", false}, "");
+    lki_refusal refusal = lki_form_refused(&form, sent, needs_both);
+    assert_int_equal(refusal.kind, LKI_REFUSED_RESEND);
+    assert_true(refusal.needs_both_keys);
+    assert_false(lki_form_force(&form, &bytes, (lki_key){"lk", "a", true}, "").with_text);
+    lki_bytes_free(&bytes);
+}
+
+/* Otherwise a fault of the server would make the client send without a pause. */
+static void a_lock_that_asks_for_both_keys_although_it_has_them_is_for_later(void **state) {
+    (void)state;
+    lki_form form = {0};
+    lki_bytes bytes = {0};
+    lki_sent sent = lki_form_force(&form, &bytes, (lki_key){"lk", "a", true}, "");
+    lki_refusal refusal = lki_form_refused(&form, sent, "LKKEYS lk:{a}: ask again");
+    assert_int_equal(refusal.kind, LKI_REFUSED_LATER);
+    assert_true(refusal.needs_both_keys);
+    lki_bytes_free(&bytes);
 }
 
 static void each_code_has_its_meaning(void **state) {
@@ -199,7 +231,8 @@ static void each_advice_is_a_clause(void **state) {
     (void)state;
     for (size_t i = 0; i <= sizeof codes / sizeof *codes; i++) {
         const char *advice =
-            lki_refusal_read(i < sizeof codes / sizeof *codes ? codes[i].code : "ERR").advice;
+            lki_refusal_read(i < sizeof codes / sizeof *codes ? codes[i].code : "ERR", false)
+                .advice;
         assert_non_null(advice);
         assert_true(strlen(advice) > 8);
         assert_true(islower((unsigned char)advice[0]));
@@ -212,6 +245,8 @@ int main(void) {
         cmocka_unit_test(a_missing_script_is_sent_again_with_its_text),
         cmocka_unit_test(a_script_that_is_missing_although_its_text_was_sent_is_for_later),
         cmocka_unit_test(a_command_without_a_script_lacks_none),
+        cmocka_unit_test(a_lock_with_an_index_is_asked_again_with_both_keys),
+        cmocka_unit_test(a_lock_that_asks_for_both_keys_although_it_has_them_is_for_later),
         cmocka_unit_test(each_code_has_its_meaning),
         cmocka_unit_test(each_code_has_it_whatever_stands_behind),
         cmocka_unit_test(what_servers_and_scripts_say_is_known),

@@ -117,6 +117,59 @@ static void an_expired_lock_that_nobody_freed_is_empty(void **state) {
     assert_string_equal(world_waiters(w), "");
 }
 
+static void a_fence_that_the_clock_has_passed_is_forgotten(void **state) {
+    world *w = *state;
+    lkc_acquire_args args = world_request('a', LKC_WRITE, 1);
+    args.floor = w->now_us + WORLD_HOUR;
+    uint64_t fence = world_acquire(w, &args).fence;
+    world_release_hold(w, 'a', LKC_WRITE, 2);
+    assert_int_equal(lkc_lock_expires_ms(w->lock), fence / WORLD_MS + 1);
+    w->now_us = fence - 1;
+    world_look(w);
+    assert_int_equal(w->info.fence, fence);
+    w->now_us = lkc_lock_expires_ms(w->lock) * WORLD_MS;
+    world_look(w);
+    assert_int_equal(w->info.fence, 0);
+    world_pass(w, 0);
+    assert_int_equal(lkc_lock_expires_ms(w->lock), 0);
+    assert_int_equal(world_write(w, 'b', 1).fence, w->now_us);
+}
+
+/* Its lock expires with the hold (SPEC 7.3), though the memory is still there. */
+static void a_sole_reader_cannot_miss_its_grant(void **state) {
+    world *w = *state;
+    world_write(w, 'a', 1);
+    world_read(w, 'b', 1);
+    world_release_hold(w, 'a', LKC_WRITE, 2);
+    w->now_us = lkc_lock_expires_ms(w->lock) * WORLD_MS;
+    assert_int_equal(world_renew(w, 'b', 0, 1, WORLD_LEASE_MS).answer, LKC_NOT_HELD);
+    assert_int_equal(lkc_lock_expires_ms(w->lock), 0);
+}
+
+static void an_expired_lock_that_nobody_freed_has_no_missed_waiter(void **state) {
+    world *w = *state;
+    world_write(w, 'a', 1);
+    world_read(w, 'b', 1);
+    world_read(w, 'c', 1);
+    world_release_hold(w, 'a', LKC_WRITE, 2);
+    world_renew(w, 'c', 0, 1, 2000);
+    world_pass(w, WORLD_SECOND); /* b misses its grant, and could come back for nine seconds */
+    assert_string_equal(world_holders(w), "c");
+    w->now_us = lkc_lock_expires_ms(w->lock) * WORLD_MS;
+    assert_int_equal(world_renew(w, 'b', 0, 1, WORLD_LEASE_MS).answer, LKC_NOT_HELD);
+    assert_int_equal(lkc_lock_expires_ms(w->lock), 0);
+}
+
+static void a_lock_is_freed_with_its_missed_waiters(void **state) {
+    world *w = *state;
+    world_write(w, 'a', 1);
+    world_write(w, 'b', 1);
+    world_release_hold(w, 'a', LKC_WRITE, 2);
+    w->now_us += WORLD_SECOND;
+    assert_int_equal(world_write(w, 'c', 1).flags, LKC_FLAG_ABANDONED);
+    assert_string_equal(world_waiters(w), ""); /* world_free counts the blocks */
+}
+
 static void a_cancelled_upgrade_leaves_the_hold(void **state) {
     world *w = *state;
     world_read(w, 'a', 1);
@@ -175,6 +228,10 @@ int main(void) {
         WORLD_TEST(a_life_that_outlasts_the_hour_takes_the_mark_with_it),
         WORLD_TEST(a_life_without_a_mark_leaves_nothing),
         WORLD_TEST(an_expired_lock_that_nobody_freed_is_empty),
+        WORLD_TEST(a_fence_that_the_clock_has_passed_is_forgotten),
+        WORLD_TEST(a_sole_reader_cannot_miss_its_grant),
+        WORLD_TEST(an_expired_lock_that_nobody_freed_has_no_missed_waiter),
+        WORLD_TEST(a_lock_is_freed_with_its_missed_waiters),
         WORLD_TEST(a_cancelled_upgrade_leaves_the_hold),
         WORLD_TEST(a_count_stops_at_65535),
         WORLD_TEST(a_granted_event_tells_the_fence_of_granting),

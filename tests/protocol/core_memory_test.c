@@ -122,8 +122,8 @@ static void next_step(script *s, const char *rows) {
                  owners[pick(s, 5)], groups[pick(s, 4)], whos[pick(s, 3)]);
     } else if (what < 8) {
         s->op = LKC_OP_RELEASE;
-        snprintf(s->line, sizeof s->line, "%s %" PRIu64 " %" PRIu64 " %s", handle, s->req, fence,
-                 mode);
+        snprintf(s->line, sizeof s->line, "%s %" PRIu64 " %" PRIu64 " %s %d", handle, s->req, fence,
+                 mode, what == 6);
     } else if (what == 8) {
         s->op = LKC_OP_RENEW;
         snprintf(s->line, sizeof s->line, "%s %" PRIu64 " 1 5000", handle, fence);

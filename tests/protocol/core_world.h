@@ -185,7 +185,7 @@ static inline lkc_reply world_more(world *w, char letter, lkc_mode mode, uint64_
 }
 
 static inline lkc_reply world_release_hold(world *w, char letter, lkc_mode mode, uint64_t req) {
-    lkc_release_args args = {world_handle(letter), req, world_hold(w, letter)->fence, mode};
+    lkc_release_args args = {world_handle(letter), req, world_hold(w, letter)->fence, mode, true};
     lkc_reply reply;
     assert_int_equal(lkc_lock_release(w->lock, w->now_us, &args, &reply), LKC_DONE);
     world_after(w);

@@ -17,7 +17,7 @@
 #define STALL_US "310000"
 #define TURNS_MOST "2000000"
 
-enum { WAIT_MOST_S = 60 };
+enum { WAIT_MOST_S = 60, PACKED_MOST = 12 }; /* SPEC 11.2 */
 
 static const char key[] = "lk:{x}";
 
@@ -26,39 +26,40 @@ static int begin(void **state) {
 }
 
 /* Returns the fence, or 0. */
-static long long run(world *one, const char *text, const char *const *words, const char *answer) {
-    redisReply *reply = world_run_text(one, key, text, words);
+static long long run(world *one, const char *operation, const char *text, const char *const *words,
+                     const char *answer) {
+    redisReply *reply = world_run_text(one, key, operation, text, words);
     long long fence = 0;
     sscanf(reply->str ? reply->str : "", "granted %*d %lld", &fence);
     world_expect(reply, answer);
     return fence;
 }
 
+/* The script of an operation, with a delay after the line that sets `now`. */
 static char *stalling(const char *operation) {
-    static const char clock[] = "string.sub('00000' .. now_text[2], -6)\nend\n";
     static const char slow[] =
-        "string.sub('00000' .. now_text[2], -6)\nend\n"
         "local t, turns = nil, 0\n"
         "repeat\n"
         "t, turns = redis.call('TIME'), turns + 1\n"
-        "until t[1] * 1000000 + t[2] > now_text + " STALL_US " or turns > " TURNS_MOST "\n";
-    const char *text = world_text_of(operation), *at = strstr(text, clock);
+        "until t[1] * 1000000 + t[2] > now + " STALL_US " or turns > " TURNS_MOST "\n";
+    const char *text = world_text_of(operation), *at = strstr(text, "local now = ");
     assert_non_null(at);
-    char *slowed = malloc(strlen(text) + sizeof slow);
+    at += strcspn(at, "\n") + 1;
+    size_t room = strlen(text) + sizeof slow;
+    char *slowed = malloc(room);
     assert_non_null(slowed);
-    int before = (int)(at - text);
-    sprintf(slowed, "%.*s%s%s", before, text, slow, at + strlen(clock));
+    snprintf(slowed, room, "%.*s%s%s", (int)(at - text), text, slow, at);
     return slowed;
 }
 
 static void stall(world *one, const char *operation, const char *const *words, const char *answer) {
     char *text = stalling(operation);
-    run(one, text, words, answer);
+    run(one, operation, text, words, answer);
     free(text);
 }
 
 static bool is_gone(world *one) {
-    redisReply *reply = redisCommand(one->link, "EXISTS lk:{x} lk:{x}:d lk:{x}:r lk:{x}:w");
+    redisReply *reply = redisCommand(one->link, "EXISTS lk:{x} lk:{x}:i");
     assert_non_null(reply);
     bool gone = reply->integer == 0;
     freeReplyObject(reply);
@@ -93,23 +94,25 @@ static const char *const *acquire(request *r, const char *handle, const char *re
 
 static long long take(world *one, const char *handle, const char *mode, const char *answer) {
     request r;
-    return run(one, world_text_of("acquire"), acquire(&r, handle, "1", 0, mode), answer);
+    return run(one, "acquire", world_text_of("acquire"), acquire(&r, handle, "1", 0, mode), answer);
 }
 
 static long long take_again(world *one, const char *handle, long long fence, const char *mode) {
     request r;
-    return run(one, world_text_of("acquire"), acquire(&r, handle, "2", fence, mode), "granted");
+    return run(one, "acquire", world_text_of("acquire"), acquire(&r, handle, "2", fence, mode),
+               "granted");
 }
 
-/* Handle, request and fence, and one word more where there is one. */
+/* The arguments of release; without a mode, those of convert. */
 static const char *const *of_hold(request *r, const char *handle, long long fence,
-                                  const char *last) {
+                                  const char *mode) {
     snprintf(r->fence, sizeof r->fence, "%lld", fence);
     r->words[0] = handle;
     r->words[1] = "9";
     r->words[2] = r->fence;
-    r->words[3] = last;
-    r->words[4] = NULL;
+    r->words[3] = mode;
+    r->words[4] = "1";
+    r->words[5] = NULL;
     return r->words;
 }
 
@@ -199,6 +202,32 @@ static void a_reader_joins(void **state) {
     expect_nothing(*state);
 }
 
+static void a_reader_makes_a_lock_large(void **state) {
+    request r;
+    char name[64];
+    for (int i = 1; i <= PACKED_MOST; i++) {
+        snprintf(name, sizeof name, "0000000000000000000000000000000f-%012d", i);
+        take(*state, name, "read", "granted");
+    }
+    stall(*state, "acquire", acquire(&r, B, "1", 0, "read"), "granted");
+    expect_nothing(*state);
+}
+
+static void a_reader_joins_many(void **state) {
+    request r;
+    world_crowd(*state, key, LEASE_MS);
+    stall(*state, "acquire", acquire(&r, B, "1", 0, "read"), "granted");
+    expect_nothing(*state);
+}
+
+static void one_of_many_readers_leaves(void **state) {
+    request r;
+    world_crowd(*state, key, LEASE_MS);
+    long long fence = take(*state, A, "read", "granted");
+    stall(*state, "release", of_hold(&r, A, fence, "read"), "released");
+    expect_nothing(*state);
+}
+
 static void a_writer_queues(void **state) {
     request r;
     take(*state, A, "read", "granted");
@@ -242,6 +271,9 @@ int main(void) {
         TEST(a_free_lock_is_taken),
         TEST(a_reader_comes_in_again),
         TEST(a_reader_joins),
+        TEST(a_reader_makes_a_lock_large),
+        TEST(a_reader_joins_many),
+        TEST(one_of_many_readers_leaves),
         TEST(a_writer_queues),
         TEST(a_writer_queues_behind_two),
         TEST(a_waiter_leaves),

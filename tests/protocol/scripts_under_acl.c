@@ -31,7 +31,7 @@ static void a_forbidden_channel_does_not_hinder_a_release(void **state) {
     sscanf(granted->str, "granted %*d %31s", fence);
     world_expect(granted, "granted");
     world_expect(world_run(*state, key, "acquire", wait), "queued");
-    const char *give[] = {A, "2", fence, "write", NULL};
+    const char *give[] = {A, "2", fence, "write", "1", NULL};
     world_expect(world_run(*state, key, "release", give), "released");
     const char *renew[] = {B, "0", "1", "30000", NULL};
     redisReply *renewed = world_run(*state, key, "renew", renew);
@@ -39,10 +39,22 @@ static void a_forbidden_channel_does_not_hinder_a_release(void **state) {
     freeReplyObject(renewed);
 }
 
+static void a_missing_right_to_the_index_is_not_taken_for_a_foreign_value(void **state) {
+    const char *renew[] = {"0000000000000000000000000000000f-000000000001", "0", "1", "30000", NULL};
+    world_crowd(*state, key, "30000");
+    become(*state, "+@all -zcard ~* &*");
+    redisReply *renewed = world_run(*state, key, "renew", renew);
+    assert_memory_equal(renewed->element[1]->str, "error ", strlen("error "));
+    assert_null(strstr(renewed->element[1]->str, "LKTYPE"));
+    freeReplyObject(renewed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_forbidden_channel_does_not_hinder_a_release, begin,
                                         world_end),
+        cmocka_unit_test_setup_teardown(
+            a_missing_right_to_the_index_is_not_taken_for_a_foreign_value, begin, world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #define SCRIPTS_WORLD_H
 
 #include "lk_scripts.h"
+#include "packed.h"
 #include "server.h"
 
 #include <hiredis/hiredis.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,7 +21,7 @@ typedef struct {
     redisContext *link;
 } world;
 
-enum { WORLD_ACQUIRE_WORDS = 11, WORLD_KEY_MOST = 600 };
+enum { WORLD_WORDS_MOST = 11, WORLD_KEY_MOST = 600 };
 
 /* `options` as those of test_server_start. 0, or -1 when there is no server. */
 static inline int world_begin(void **state, const char *const *options) {
@@ -45,35 +47,25 @@ static inline const char *world_text_of(const char *operation) {
     return NULL;
 }
 
-/* Runs a script on the lock whose first key is `key`; `words` are ended by NULL. */
-static inline redisReply *world_run_text(world *one, const char *key, const char *text,
-                                         const char *const *words) {
-    static const char suffixes[] = "drw";
-    char others[3][WORLD_KEY_MOST];
-    const char *argv[32] = {"EVAL", text, "4", key};
-    int argc = 4;
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(others[i], sizeof others[i], "%s:%c", key, suffixes[i]);
-        argv[argc++] = others[i];
+/*
+ * Runs an operation on the lock whose first key is `key`, with both keys (SPEC 11.1); `text` is its
+ * script, `words` are its arguments, ended by NULL.
+ */
+static inline redisReply *world_run_text(world *one, const char *key, const char *operation,
+                                         const char *text, const char *const *words) {
+    lkc_text arguments[WORLD_WORDS_MOST];
+    char second[WORLD_KEY_MOST];
+    size_t count = 0;
+    for (; words[count]; count++) {
+        assert_true(count < WORLD_WORDS_MOST);
+        arguments[count] = (lkc_text){words[count], strlen(words[count])};
     }
-    size_t lengths[32], count = 0;
-    char joined[WORLD_KEY_MOST] = "";
-    for (; words[count]; count++)
-        argv[argc++] = words[count];
-    for (int i = 0; i < argc; i++)
-        lengths[i] = strlen(argv[i]);
-    if (count == WORLD_ACQUIRE_WORDS) { /* as one, as the client passes them (SPEC 11.5) */
-        size_t length = 0;
-        for (size_t i = 0; i < count; i++) {
-            assert_true(length + strlen(words[i]) + 1 < sizeof joined);
-            memcpy(joined + length, words[i], strlen(words[i]) + 1);
-            length += strlen(words[i]) + 1;
-        }
-        argc -= (int)count - 1;
-        argv[argc - 1] = joined;
-        lengths[argc - 1] = length - 1;
-    }
-    redisReply *reply = redisCommandArgv(one->link, argc, argv, lengths);
+    assert_int_equal(count, packed_count(operation));
+    lkc_text packed = packed_arguments(operation, arguments);
+    snprintf(second, sizeof second, "%s:i", key);
+    redisReply *reply = redisCommand(one->link, "EVAL %s 2 %s %s %b", text, key, second,
+                                     packed.bytes, packed.length);
+    free((char *)packed.bytes);
     assert_non_null(reply);
     if (reply->type == REDIS_REPLY_ERROR)
         fail_msg("%s: %s", key, reply->str);
@@ -82,7 +74,21 @@ static inline redisReply *world_run_text(world *one, const char *key, const char
 
 static inline redisReply *world_run(world *one, const char *key, const char *operation,
                                     const char *const *words) {
-    return world_run_text(one, key, world_text_of(operation), words);
+    return world_run_text(one, key, operation, world_text_of(operation), words);
+}
+
+/* More readers than a packed lock can have (SPEC 11.2). Their lease may be over soon. */
+static inline void world_crowd(world *one, const char *key, const char *lease_ms) {
+    enum { READERS = 20 };
+    for (int i = 1; i <= READERS; i++) {
+        char handle[64];
+        snprintf(handle, sizeof handle, "0000000000000000000000000000000f-%012d", i);
+        const char *words[] = {handle, "1", "0", "read", "1", lease_ms,
+                               "fair", "0", "", "", "", NULL};
+        redisReply *reply = world_run(one, key, "acquire", words);
+        assert_memory_equal(reply->str, "granted ", strlen("granted "));
+        freeReplyObject(reply);
+    }
 }
 
 /* The answer's word, with which its line begins (SPEC 11.4). */

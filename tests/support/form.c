@@ -56,6 +56,10 @@ bool form_has_server(const lock_form *form) {
     return form->methods->configure != NULL;
 }
 
+bool form_is_indexed(const lock_form *form) {
+    return form->indexed;
+}
+
 const char *form_name(const lock_form *form) {
     return form->name;
 }
@@ -104,5 +108,6 @@ void form_rest_add(form_result *result, lkc_text name, uint64_t expires_ms) {
         .name = test_copy(name.bytes, name.length),
         .length = name.length,
         .expires_ms = expires_ms,
+        .key_count = 1,
     };
 }

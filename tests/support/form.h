@@ -10,8 +10,8 @@
 #include "reply.h"
 #include "server.h"
 
-/* Far ahead, so that the server's own clock expires nothing. 2096-10-02. */
-#define FORM_CLOCK_START_US UINT64_C(4000000000000000)
+/* Far ahead, so that the server's own clock expires nothing. 2049-03-22. */
+#define FORM_CLOCK_START_US UINT64_C(2500000000000000)
 
 /* An operation: `op` as in SPEC 10, one lock name (renew: one for each entry), its arguments. */
 typedef struct {
@@ -35,7 +35,8 @@ typedef struct {
 typedef struct {
     char *name;
     size_t length;
-    uint64_t expires_ms; /* SPEC 7.3; of all its keys */
+    uint64_t expires_ms; /* SPEC 7.3 */
+    size_t key_count;    /* of the core: 1 */
 } form_rest;
 
 /* What an operation did. The messages are in the order of their clients, then of sending. */
@@ -45,7 +46,7 @@ typedef struct {
     size_t message_count;
     form_rest *rests; /* all locks, by name; those that the clock is past are not there */
     size_t rest_count;
-    char *fault; /* NULL, or what is broken: an invariant, keys that expire apart, the server */
+    char *fault; /* NULL, or what is broken: an invariant, a key that stays too long, the server */
 } form_result;
 
 void form_result_clear(form_result *);
@@ -53,11 +54,17 @@ void form_result_clear(form_result *);
 typedef struct lock_form lock_form;
 
 lock_form *form_core_new(void);
-lock_form *
-form_scripts_new(const test_server *); /* NULL, after saying why, when it cannot connect */
+
+/*
+ * indexed: its locks are indexed as soon as they have two holds or waiters, otherwise when they
+ * have many. NULL, after saying why, when it cannot connect.
+ */
+lock_form *form_scripts_new(const test_server *, bool indexed);
+
 void form_free(lock_form *);
 const char *form_name(const lock_form *);
 bool form_has_server(const lock_form *);
+bool form_is_indexed(const lock_form *);
 
 /* Runs one operation at the instant `now_us`. Clear the result even after a fault. */
 void form_run(lock_form *, uint64_t now_us, const form_call *, form_result *);
@@ -71,8 +78,9 @@ void form_reset(lock_form *);
 /*
  * For forms with a server only. Both return NULL, or what went wrong, to be freed.
  * form_configure: CONFIG SET, until form_reset.
- * form_plant: puts a value of `type` (string, hash, set, zset, list; none: nothing) into the key
- * that the lock has with `suffix` ("" or "d", "r", "w"). Planted keys are in no `rests`.
+ * form_plant: puts a value of `type` (string, hash, set, zset, list; none: nothing; earlier-string,
+ * earlier-hash, other-version: a lock of another version) into the key that the lock has with
+ * `suffix` ("" or "i"). Planted keys are in no `rests`.
  */
 char *form_configure(lock_form *, const char *option, const char *value);
 char *form_plant(lock_form *, lkc_text name, const char *suffix, const char *type);

@@ -17,6 +17,7 @@ typedef struct {
 struct lock_form {
     const form_methods *methods;
     char *name;
+    bool indexed; /* scripts whose locks are indexed early */
 };
 
 /* Sets the fault, unless there is one already; takes the text. */

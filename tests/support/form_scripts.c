@@ -3,7 +3,9 @@
  * time from a key that is set before each operation. See form.h.
  */
 #include "form_private.h"
+#include "lk_scripts_indexed.h"
 #include "lk_scripts_test.h"
+#include "packed.h"
 #include "script_link.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@
 
 static const char prefix[] = "lk";
 static const char clock_key[] = "lk-test-clock";
-static const char *const suffixes[] = {"", ":d", ":r", ":w"}; /* SPEC 11.1 */
+static const char *const suffixes[] = {"", ":i"}; /* SPEC 11.1 */
 enum { KEYS_OF_LOCK = sizeof suffixes / sizeof *suffixes };
 
 /* Every key with the instant, in ms, at which it expires. Redis 6.2 has no PEXPIRETIME. */
@@ -40,6 +42,7 @@ typedef struct {
 
 typedef struct {
     lock_form base;
+    const lki_script *scripts; /* of one flavour */
     script_link *link;
     char *look_sha1;
     changed_option *options;
@@ -47,6 +50,8 @@ typedef struct {
     char *maxmemory; /* as configured, or NULL */
     char **planted;
     size_t planted_count;
+    bool tampered; /* by scripts_plant: the keys need not fit together */
+    reply looked;  /* the last answer of look_script */
 } scripts_form;
 
 /* Keys. */
@@ -93,31 +98,70 @@ static bool is_planted(const scripts_form *scripts, const reply *key) {
     return false;
 }
 
+static bool is_second(const reply *key) {
+    return key->length > 2 && memcmp(key->text + key->length - 2, suffixes[1], 2) == 0;
+}
+
 /* What is left. */
 
-static void note_key(form_result *result, uint64_t now_us, const reply *key, int64_t expires_ms) {
+/* What the answer of look_script has for each key. */
+enum { LOOK_KEY, LOOK_EXPIRES_MS, LOOK_FIELDS };
+
+static bool is_alive(const reply *looked, uint64_t now_us) {
+    return (uint64_t)looked[LOOK_EXPIRES_MS].integer * 1000 > now_us;
+}
+
+/* The first key of the lock that has this second key; NULL: there is none. */
+static const reply *first_of(const reply *look, const reply *second) {
+    for (size_t i = 0; i + LOOK_FIELDS <= look->count; i += LOOK_FIELDS) {
+        const reply *key = &look->elements[i + LOOK_KEY];
+        if (key->length + 2 == second->length && memcmp(key->text, second->text, key->length) == 0)
+            return key;
+    }
+    return NULL;
+}
+
+/* SPEC 11.2: the second key never outlives the first one. */
+static void check_second(form_result *result, const reply *first, const reply *second) {
+    if (!first || second[LOOK_EXPIRES_MS].integer > first[LOOK_EXPIRES_MS].integer)
+        form_fault(result, test_print("the key %s outlives the first key of its lock",
+                                      second[LOOK_KEY].text));
+}
+
+static form_rest *find_rest(const form_result *result, lkc_text name) {
+    for (size_t i = 0; i < result->rest_count; i++)
+        if (result->rests[i].length == name.length &&
+            memcmp(result->rests[i].name, name.bytes, name.length) == 0)
+            return &result->rests[i];
+    return NULL;
+}
+
+/* The first keys come before the second ones. */
+static void note_key(const scripts_form *scripts, form_result *result, uint64_t now_us,
+                     const reply *look, const reply *looked) {
+    const reply *key = &looked[LOOK_KEY];
     lkc_text name;
     if (!name_of_key(key->text, key->length, &name)) {
         form_fault(result, test_print("a key that is no lock's: %s", key->text));
         return;
     }
-    if (expires_ms < 0) {
+    if (looked[LOOK_EXPIRES_MS].integer < 0) {
         form_fault(result, test_print("the key %s never expires", key->text));
         return;
     }
-    if ((uint64_t)expires_ms * 1000 <= now_us)
+    if (!is_alive(looked, now_us))
         return;
-    for (size_t i = 0; i < result->rest_count; i++) {
-        form_rest *rest = &result->rests[i];
-        if (rest->length == name.length && memcmp(rest->name, name.bytes, name.length) == 0) {
-            if (rest->expires_ms != (uint64_t)expires_ms) /* SPEC 11.2 */
-                form_fault(result,
-                           test_print("the keys of %s expire apart: %" PRIu64 " and %" PRId64,
-                                      rest->name, rest->expires_ms, expires_ms));
-            return;
-        }
+    if (!is_second(key)) {
+        form_rest_add(result, name, (uint64_t)looked[LOOK_EXPIRES_MS].integer);
+        return;
     }
-    form_rest_add(result, name, (uint64_t)expires_ms);
+    form_rest *rest = find_rest(result, name);
+    if (rest)
+        rest->key_count++;
+    else
+        form_rest_add(result, name, (uint64_t)looked[LOOK_EXPIRES_MS].integer);
+    if (!scripts->tampered)
+        check_second(result, first_of(look, key), looked);
 }
 
 static void note_keys(const scripts_form *scripts, form_result *result, uint64_t now_us,
@@ -129,10 +173,50 @@ static void note_keys(const scripts_form *scripts, form_result *result, uint64_t
         form_fault(result, text.bytes);
         return;
     }
-    for (size_t i = 0; i + 1 < look->count; i += 2) {
-        const reply *key = &look->elements[i];
-        if (!reply_is(key, clock_key) && !is_planted(scripts, key))
-            note_key(result, now_us, key, look->elements[i + 1].integer);
+    for (int second = 0; second <= 1; second++) {
+        for (size_t i = 0; i + LOOK_FIELDS <= look->count; i += LOOK_FIELDS) {
+            const reply *key = &look->elements[i + LOOK_KEY];
+            if (is_second(key) == second && !reply_is(key, clock_key) && !is_planted(scripts, key))
+                note_key(scripts, result, now_us, look, key);
+        }
+    }
+}
+
+static bool is_change_of(const script_change *change, const char *key, size_t length) {
+    return change->length == length && memcmp(change->key, key, length) == 0;
+}
+
+/* The test flavour deletes a key that would have expired by its clock: clock_test.lua. */
+static bool is_of_clock(const scripts_form *scripts, uint64_t now_us, const script_change *change) {
+    const reply *look = &scripts->looked;
+    for (size_t i = 0; i + LOOK_FIELDS <= look->count; i += LOOK_FIELDS) {
+        const reply *looked = &look->elements[i];
+        if (is_change_of(change, looked[LOOK_KEY].text, looked[LOOK_KEY].length))
+            return !is_alive(looked, now_us);
+    }
+    return false;
+}
+
+/*
+ * SPEC 11.7: no script writes a key again that it has deleted or emptied. The clock may have
+ * deleted a key before the script's own first change of it.
+ */
+static void check_changes(const scripts_form *scripts, uint64_t now_us, form_result *result) {
+    size_t count;
+    const script_change *changes = script_link_changes(scripts->link, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool clock_may = true, gone = false;
+        for (size_t j = 0; j < i; j++) {
+            if (!is_change_of(&changes[i], changes[j].key, changes[j].length))
+                continue;
+            gone = changes[j].gone && !(clock_may && is_of_clock(scripts, now_us, &changes[j]));
+            clock_may = false;
+            if (gone)
+                break;
+        }
+        if (gone && !changes[i].gone)
+            form_fault(result, test_print("a script wrote the key %s again that it had deleted",
+                                          changes[i].key));
     }
 }
 
@@ -171,30 +255,34 @@ static void clock_was_set(scripts_form *scripts, form_result *result) {
     }
 }
 
-/* SPEC 11.5: whether its arguments can be passed as one, and that one, to be freed. */
-static char *join_arguments(const form_call *call, size_t *length) {
-    test_text joined = {0};
-    if (strcmp(call->op, "acquire") != 0 || call->argument_count == 0)
-        return NULL;
-    for (size_t i = 0; i < call->argument_count; i++) {
-        lkc_text argument = call->arguments[i];
-        if (argument.length && memchr(argument.bytes, 0, argument.length)) {
-            free(joined.bytes);
-            return NULL;
-        }
-        test_text_add(&joined, "", i > 0);
-        test_text_add(&joined, argument.length ? argument.bytes : "", argument.length);
+/*
+ * Packs the arguments, for renew those of each entry by themselves. If their number is wrong, they
+ * go out as they are.
+ */
+static size_t pack_arguments(const form_call *call, lkc_text **out) {
+    size_t each = packed_count(call->op), entries = 1;
+    if (strcmp(call->op, "renew") == 0)
+        entries = call->keys ? call->argument_count / each : call->name_count;
+    bool right = call->argument_count == each * entries;
+    size_t count = right ? entries : call->argument_count;
+    *out = test_alloc(count, sizeof **out);
+    for (size_t i = 0; i < count; i++) {
+        const lkc_text *raw = &call->arguments[i];
+        const char *bytes = raw->length ? raw->bytes : "";
+        if (right)
+            (*out)[i] = packed_arguments(call->op, &call->arguments[i * each]);
+        else
+            (*out)[i] = (lkc_text){test_copy(bytes, raw->length), raw->length};
     }
-    *length = joined.length;
-    return joined.bytes ? joined.bytes : test_copy("", 0);
+    return count;
 }
 
-static void append_call(scripts_form *scripts, const form_call *call, const char *command,
-                        const char *script) {
-    size_t keys = call->keys ? call->key_count : call->name_count * KEYS_OF_LOCK;
-    size_t joined_length = 0;
-    char *joined = join_arguments(call, &joined_length);
-    size_t count = 3 + keys + (joined ? 1 : call->argument_count);
+static void append_call(scripts_form *scripts, const form_call *call, size_t keys_of_lock,
+                        const char *command, const char *script) {
+    size_t keys = call->keys ? call->key_count : call->name_count * keys_of_lock;
+    lkc_text *arguments;
+    size_t argument_count = pack_arguments(call, &arguments);
+    size_t count = 3 + keys + argument_count;
     lkc_text *words = test_alloc(count, sizeof *words);
     char **made = test_alloc(keys, sizeof *made);
     char *number = test_print("%zu", keys);
@@ -206,16 +294,16 @@ static void append_call(scripts_form *scripts, const form_call *call, const char
             words[3 + i] = call->keys[i];
         } else {
             size_t length;
-            made[i] = make_key(call->names[i / KEYS_OF_LOCK], suffixes[i % KEYS_OF_LOCK], &length);
+            made[i] = make_key(call->names[i / keys_of_lock], suffixes[i % keys_of_lock], &length);
             words[3 + i] = (lkc_text){made[i], length};
         }
     }
-    for (size_t i = 0; i < call->argument_count && !joined; i++)
-        words[3 + keys + i] = call->arguments[i];
-    if (joined)
-        words[3 + keys] = (lkc_text){joined, joined_length};
+    for (size_t i = 0; i < argument_count; i++)
+        words[3 + keys + i] = arguments[i];
     script_link_append_words(scripts->link, words, count);
-    free(joined);
+    for (size_t i = 0; i < argument_count; i++)
+        free((char *)arguments[i].bytes);
+    free(arguments);
     for (size_t i = 0; i < keys; i++)
         free(made[i]);
     free(made);
@@ -223,47 +311,58 @@ static void append_call(scripts_form *scripts, const form_call *call, const char
     free(words);
 }
 
-static const lki_script *find_script(const char *op) {
+static const lki_script *find_script(const scripts_form *form, const char *op) {
     for (size_t i = 0; i < sizeof lki_test_scripts / sizeof *lki_test_scripts; i++)
-        if (strcmp(lki_test_scripts[i].name, op) == 0)
-            return &lki_test_scripts[i];
+        if (strcmp(form->scripts[i].name, op) == 0)
+            return &form->scripts[i];
     return NULL;
 }
 
-static bool is_unknown_script(const reply *answer) {
-    return answer->type == REPLY_ERROR && strncmp(answer->text, "NOSCRIPT", 8) == 0;
+static bool is_error(const reply *answer, const char *code) {
+    return answer->type == REPLY_ERROR && strncmp(answer->text, code, strlen(code)) == 0;
 }
 
+static void run_once(scripts_form *scripts, uint64_t now_us, const form_call *call,
+                     size_t keys_of_lock, const char *command, const char *script,
+                     form_result *result) {
+    reply look = {0};
+    reply_clear(&result->answer);
+    append_call(scripts, call, keys_of_lock, command, script);
+    append_look(scripts);
+    script_link_append_sync(scripts->link);
+    script_link_read_answer(scripts->link, &result->answer);
+    script_link_read(scripts->link, &look);
+    script_link_read_sync(scripts->link, result);
+    check_changes(scripts, now_us, result);
+    reply_clear(&scripts->looked);
+    scripts->looked = look;
+}
+
+/*
+ * Passes the first key alone, and both when the script asks for it (SPEC 11.1). It may ask once
+ * more if the second key is left from a lock that is gone. The entries of a renewal would have to
+ * be asked again one by one, so they always have both.
+ */
 static void scripts_run(lock_form *form, uint64_t now_us, const form_call *call,
                         form_result *result) {
     scripts_form *scripts = (scripts_form *)form;
-    const lki_script *script = find_script(call->op);
+    const lki_script *script = find_script(scripts, call->op);
     if (!script) {
         form_fault(result, test_print("there is no operation %s", call->op));
         return;
     }
+    size_t keys_of_lock = strcmp(call->op, "renew") == 0 ? KEYS_OF_LOCK : 1;
     set_clock(scripts, now_us);
-    append_call(scripts, call, "EVALSHA", script->sha1);
-    append_look(scripts);
-    script_link_append_sync(scripts->link);
-
-    reply look = {0};
     clock_was_set(scripts, result);
-    script_link_read_answer(scripts->link, &result->answer);
-    script_link_read(scripts->link, &look);
-    script_link_read_sync(scripts->link, result);
-    if (is_unknown_script(&result->answer)) {
-        append_call(scripts, call, "EVAL", script->text);
-        append_look(scripts);
-        script_link_append_sync(scripts->link);
-        reply_clear(&result->answer);
-        reply_clear(&look);
-        script_link_read_answer(scripts->link, &result->answer);
-        script_link_read(scripts->link, &look);
-        script_link_read_sync(scripts->link, result);
+    run_once(scripts, now_us, call, keys_of_lock, "EVALSHA", script->sha1, result);
+    if (is_error(&result->answer, "NOSCRIPT "))
+        run_once(scripts, now_us, call, keys_of_lock, "EVAL", script->text, result);
+    for (int again = 0; again < 2 && is_error(&result->answer, "LKKEYS ") && !call->keys; again++) {
+        if (again > 0 && !scripts->tampered)
+            form_fault(result, test_print("a second key was left from a lock that is gone"));
+        run_once(scripts, now_us, call, KEYS_OF_LOCK, "EVALSHA", script->sha1, result);
     }
-    note_keys(scripts, result, now_us, &look);
-    reply_clear(&look);
+    note_keys(scripts, result, now_us, &scripts->looked);
 }
 
 /* Around the operations. */
@@ -300,12 +399,27 @@ static char *scripts_configure(lock_form *form, const char *option, const char *
     return NULL;
 }
 
+/* What the test does to the keys is not a change of a script. */
+static void skip_changes(scripts_form *scripts) {
+    form_result nothing = {0};
+    script_link_append_sync(scripts->link);
+    script_link_read_sync(scripts->link, &nothing);
+    form_result_clear(&nothing);
+}
+
 static char *scripts_plant(lock_form *form, lkc_text name, const char *suffix, const char *type) {
     static const struct {
-        const char *type, *command;
+        const char *type, *command, *words[2];
     } plants[] = {
-        {"string", "SET %b value"},   {"hash", "HSET %b field value"}, {"set", "SADD %b member"},
-        {"zset", "ZADD %b 1 member"}, {"list", "RPUSH %b element"},    {"none", NULL},
+        {"string", "SET", {"value"}},
+        {"hash", "HSET", {"field", "value"}},
+        {"set", "SADD", {"member"}},
+        {"zset", "ZADD", {"1", "member"}},
+        {"list", "RPUSH", {"element"}},
+        {"earlier-string", "SET", {"aw00 2500000000000000 2500000030000000 2500000000000000 0"}},
+        {"earlier-hash", "HSET", {"fence", "2500000000000000"}},
+        {"other-version", "SET", {"lk9 and more"}},
+        {"none", NULL, {0}},
     };
     scripts_form *scripts = (scripts_form *)form;
     size_t plant = 0, length;
@@ -319,8 +433,16 @@ static char *scripts_plant(lock_form *form, lkc_text name, const char *suffix, c
     script_link_append(scripts->link, "DEL %b", key, length);
     reply done = {0};
     script_link_read(scripts->link, &done);
+    scripts->tampered = true;
     if (plants[plant].command) {
-        script_link_append(scripts->link, plants[plant].command, key, length);
+        const char *const *words = plants[plant].words;
+        lkc_text command[] = {
+            {plants[plant].command, strlen(plants[plant].command)},
+            {key, length},
+            {words[0], strlen(words[0])},
+            {words[1], words[1] ? strlen(words[1]) : 0},
+        };
+        script_link_append_words(scripts->link, command, words[1] ? 4 : 3);
         reply_clear(&done);
         script_link_read(scripts->link, &done);
         scripts->planted =
@@ -328,6 +450,7 @@ static char *scripts_plant(lock_form *form, lkc_text name, const char *suffix, c
         scripts->planted[scripts->planted_count++] = test_copy(key, length);
     }
     free(key);
+    skip_changes(scripts);
     if (done.type == REPLY_ERROR)
         return text_of(&done);
     reply_clear(&done);
@@ -353,6 +476,7 @@ static void forget_changes(scripts_form *scripts) {
     scripts->planted = NULL;
     scripts->maxmemory = NULL;
     scripts->option_count = scripts->planted_count = 0;
+    scripts->tampered = false;
 }
 
 static void scripts_reset(lock_form *form) {
@@ -362,17 +486,19 @@ static void scripts_reset(lock_form *form) {
     script_link_append(scripts->link, "FLUSHALL");
     script_link_read(scripts->link, &done);
     reply_clear(&done);
+    reply_clear(&scripts->looked);
 }
 
 static void scripts_free(lock_form *form) {
     scripts_form *scripts = (scripts_form *)form;
     forget_changes(scripts);
     script_link_close(scripts->link);
+    reply_clear(&scripts->looked);
     free(scripts->look_sha1);
     free(scripts);
 }
 
-lock_form *form_scripts_new(const test_server *server) {
+lock_form *form_scripts_new(const test_server *server, bool indexed) {
     static const form_methods methods = {
         .run = scripts_run,
         .look = scripts_look,
@@ -386,7 +512,10 @@ lock_form *form_scripts_new(const test_server *server) {
         return NULL;
     scripts_form *scripts = test_alloc(1, sizeof *scripts);
     scripts->base.methods = &methods;
-    scripts->base.name = test_print("scripts on %s", test_server_program(server));
+    scripts->base.indexed = indexed;
+    scripts->base.name =
+        test_print("%sscripts on %s", indexed ? "indexed " : "", test_server_program(server));
+    scripts->scripts = indexed ? lki_indexed_scripts : lki_test_scripts;
     scripts->link = link;
     reply loaded = {0};
     script_link_append(link, "SCRIPT LOAD %s", look_script);

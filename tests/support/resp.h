@@ -34,7 +34,7 @@ void resp_command_clear(resp_command *);
 /*
  * Whether the command begins with the words of a pattern: "EVALSHA", "CLIENT KILL ID 7". Words are
  * separated by one space each, their case does not matter, and `*` stands for any word, so that
- * "EVALSHA * 4 lk:{a}" is about an argument further behind. "" matches every command.
+ * "EVALSHA * 1 lk:{a}" is about an argument further behind. "" matches every command.
  */
 bool resp_command_matches(const resp_command *, const char *pattern);
 

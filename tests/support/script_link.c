@@ -16,6 +16,8 @@ enum { ANSWER_MOST_S = 60 };
 struct script_link {
     redisContext *commands, *messages;
     unsigned long syncs;
+    script_change *changes;
+    size_t change_count;
 };
 
 static redisContext *connect_to(const char *socket) {
@@ -49,7 +51,22 @@ script_link *script_link_open(const char *socket) {
     }
     redisAppendCommand(link->messages, "PSUBSCRIBE *");
     freeReplyObject(read_reply(link->messages));
+    redisAppendCommand(link->commands, "CONFIG SET notify-keyspace-events KA");
+    freeReplyObject(read_reply(link->commands));
     return link;
+}
+
+static void forget_changes(script_link *link) {
+    for (size_t i = 0; i < link->change_count; i++)
+        free(link->changes[i].key);
+    free(link->changes);
+    link->changes = NULL;
+    link->change_count = 0;
+}
+
+const script_change *script_link_changes(const script_link *link, size_t *count) {
+    *count = link->change_count;
+    return link->changes;
 }
 
 void script_link_close(script_link *link) {
@@ -57,6 +74,7 @@ void script_link_close(script_link *link) {
         redisFree(link->commands);
     if (link->messages)
         redisFree(link->messages);
+    forget_changes(link);
     free(link);
 }
 
@@ -166,8 +184,19 @@ void script_link_append_sync(script_link *link) {
     script_link_append(link, "PUBLISH %s %lu", sync_channel, ++link->syncs);
 }
 
+/* What the server says about a key on the channel that is named after the key. */
+static void note_change(script_link *link, const char *key, size_t length, const char *event) {
+    link->changes = test_grow(link->changes, link->change_count, sizeof *link->changes);
+    link->changes[link->change_count++] = (script_change){
+        .key = test_copy(key, length),
+        .length = length,
+        .gone = strcmp(event, "del") == 0 || strcmp(event, "expired") == 0,
+    };
+}
+
 /* Notes a message, unless it is the mark that is waited for: true then. */
-static bool note_message(const script_link *link, const redisReply *heard, form_result *result) {
+static bool note_message(script_link *link, const redisReply *heard, form_result *result) {
+    static const char keyspace[] = "__keyspace@0__:";
     if (heard->type != REDIS_REPLY_ARRAY || heard->elements != 4) {
         form_fault(result, test_print("something other than a message came"));
         return false;
@@ -175,6 +204,11 @@ static bool note_message(const script_link *link, const redisReply *heard, form_
     const redisReply *channel = heard->element[2], *text = heard->element[3];
     if (strcmp(channel->str, sync_channel) == 0)
         return strtoul(text->str, NULL, 10) == link->syncs;
+    if (strncmp(channel->str, keyspace, strlen(keyspace)) == 0) {
+        note_change(link, channel->str + strlen(keyspace), (size_t)channel->len - strlen(keyspace),
+                    text->str);
+        return false;
+    }
     const char *colon = strrchr(channel->str, ':');
     size_t cut = colon ? (size_t)(colon + 1 - channel->str) : 0;
     form_message_add(result, channel->str + cut, (size_t)channel->len - cut, text->str,
@@ -185,6 +219,7 @@ static bool note_message(const script_link *link, const redisReply *heard, form_
 void script_link_read_sync(script_link *link, form_result *result) {
     redisReply *published = read_reply(link->commands);
     freeReplyObject(published);
+    forget_changes(link);
     for (bool reached = false; !reached;) {
         redisReply *heard = read_reply(link->messages);
         reached = note_message(link, heard, result);

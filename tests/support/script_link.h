@@ -1,6 +1,7 @@
 /*
- * Two connections to a server: one for commands, pipelined, and one that hears every message. It
- * knows nothing of locks. A lost connection ends the program: a test has nothing to say then.
+ * Two connections to a server: one for commands, pipelined, and one that hears every message and
+ * every change of a key. It knows nothing of locks. A lost connection ends the program: a test has
+ * nothing to say then.
  */
 #ifndef TEST_SCRIPT_LINK_H
 #define TEST_SCRIPT_LINK_H
@@ -28,5 +29,15 @@ void script_link_read_answer(script_link *, reply *out);
  */
 void script_link_append_sync(script_link *);
 void script_link_read_sync(script_link *, form_result *);
+
+/* A key was written, or is gone: deleted, emptied or expired. */
+typedef struct {
+    char *key;
+    size_t length;
+    bool gone;
+} script_change;
+
+/* The changes between the last two marks that were read, in their order; valid until the next. */
+const script_change *script_link_changes(const script_link *, size_t *count);
 
 #endif

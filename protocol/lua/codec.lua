@@ -1,0 +1,79 @@
+-- The bytes of a lock. No other file knows this layout. Numbers are little-endian, without padding. The
+-- letters are those of struct.pack: c3 and c45 are texts of that length, s is a text and a NUL, B, H and
+-- I4 are integers of 1, 2 and 4 bytes, d is a double.
+--
+-- The first key of a lock has a header. If the lock is packed, its records follow. If it is indexed, the
+-- records are members of the sorted set that is its second key (indexed.lua).
+--
+-- In memory, a lock is one array: lock[LAST_FENCE] is a field of the header. A record is the index before its
+-- first field: lock[record + DUE] is a field of a record.
+--
+-- The header:
+--@constant MAGIC_BYTES 1   c3  this layout: see MAGIC
+--@constant COUNT 2         B   number of records that follow; read before the rest
+--@constant INDEXED 3       B   1: the lock is indexed
+--@constant POLICY 4        B   SPEC 3.1
+--@constant PHASE 5         B   SPEC 3.6: READ or WRITE
+--@constant GROUPED 6       B   1: READ_GROUP has a meaning
+--@constant HOLDS 7         I4  number of holds
+--@constant MISSES 8        I4  number of missed waiters (SPEC 5.6)
+--@constant OWNERS 9        I4  number of owners that hold
+--@constant READ_HOLDS 10   I4  number of holds with reads
+--@constant WRITE_HOLDS 11  I4  number of holds with writes
+--@constant READERS 12      I4  number of waiting readers
+--@constant WRITERS 13      I4  number of waiting writers; the upgrade is in neither
+--@constant LAST_FENCE 14   d   the last fence that was drawn
+--@constant FLOOR 15        d   SPEC 8.1
+--@constant LAST_TICKET 16  d   the last ticket that was drawn
+--@constant MARK 17         d   the fence of the mark; 0: there is none
+--@constant MARK_UNTIL 18   d   when the mark is forgotten, in µs
+--@constant MARK_OF 19      d   the ticket of the missed waiter that left the mark; 0: it was another
+--@constant LATEST 20       d   of an indexed lock: the latest deadline
+--@constant READ_GROUP 21   s   SPEC 8.2: the group of the last hold that began to read
+--@constant UPGRADE 22      s   the handle of the upgrade; empty: there is none
+--
+-- A record, which is a hold or a waiter:
+--@constant HANDLE 1        c45 SPEC 1.2
+--@constant KIND 2          B   HOLD, WAITER or MISSED
+--@constant MODE 3          B   of a waiter: READ or WRITE
+--@constant BY 4            B   of a hold: the operation of LAST_REQ
+--@constant PROVISIONAL 5   B   of a hold: SPEC 5.3
+--@constant READS 6         H   of a hold
+--@constant WRITES 7        H   of a hold
+--@constant DUE 8           d   the deadline, in µs
+--@constant SINCE 9         d   when it was granted, or asked
+--@constant FENCE 10        d   of a hold
+--@constant FIRST_FENCE 11  d   of a hold
+--@constant LAST_REQ 12     d   of a hold: SPEC 9.1; of a waiter: its request number
+--@constant GRANTED_FOR 13  d   of a hold: SPEC 9.1
+--@constant TICKET 14       d   of a waiter; its hold keeps it
+--@constant LEASE 15        d   of a waiter, in µs; its hold keeps it
+--@constant OWNER 16        s   empty: the handle
+--@constant GROUP 17        s
+--@constant WHO 18          s
+--
+-- Values:
+--@constant HOLD 0
+--@constant WAITER 1
+--@constant MISSED 2
+--@constant GONE 3          the record is not stored any more
+--@constant READ 0
+--@constant WRITE 1
+--@constant FAIR 0
+--@constant PHASE_FAIR 1
+--@constant PREFER_WRITER 2
+--@constant PREFER_READER 3
+--@constant BY_ACQUIRE 0
+--@constant BY_RELEASE 1
+--@constant BY_CONVERT 2
+--@constant BY_CANCEL 3
+--
+--@constant MAGIC 'lk2'
+--@constant COUNT_AT 4         the byte of COUNT
+--@constant HEADER_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddss'
+--@constant HEADER_LENGTH 22
+--@constant RECORD_FORMAT 'c45BBBBHHddddddddsss'
+--@constant ONE_RECORD_FORMAT '<c45BBBBHHddddddddsss'
+--@constant LONE_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddssc45BBBBHHddddddddsss'
+--@constant PAIR_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddssc45BBBBHHddddddddsssc45BBBBHHddddddddsss'
+--@constant RECORD_LENGTH 18

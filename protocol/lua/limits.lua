@@ -1,0 +1,3 @@
+-- A lock with up to MOST holds and waiters is packed. An indexed lock is packed again at FEW.
+--@constant FEW 6
+--@constant MOST 12

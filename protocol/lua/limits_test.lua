@@ -1,0 +1,3 @@
+-- For tests: a lock with two holds or waiters is indexed, until nobody holds or waits.
+--@constant FEW 0
+--@constant MOST 1
