@@ -1,7 +1,7 @@
 -- Holds that end without a release: expiry, force, replacement.
 losses = {
 
--- SPEC 6.1, 4.6. `instant` is that of 6.4. Returns whether the upgrade goes with the hold.
+-- SPEC 6.1, 4.6. `instant` is the instant of the mark (6.4). Returns whether the upgrade goes with the hold.
 lose = function(hold, instant)
     if lock[hold + WRITES] > 0 then
         lock[MARK_UNTIL] = math.max(lock[MARK] > 0 and lock[MARK_UNTIL] or 0, instant + HOUR)

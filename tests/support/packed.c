@@ -48,7 +48,7 @@ static void pack_number(test_text *out, double number) {
     }
 }
 
-/* The number of a word; that of none is one too high. */
+/* The index of a word in the list. A word that is not in the list gets the index after the last. */
 static char word_of(lkc_text text, const char *const *words) {
     size_t i = 0;
     while (words[i] &&
