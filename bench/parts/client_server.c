@@ -49,8 +49,8 @@ static redisReply *ask_info(redisContext *context, const char *section) {
  */
 static bool is_from_a_script(const char *command) {
     static const char *const names[] = {
-        "del",   "get",  "hget",  "lrem",   "pexpireat",     "publish", "set",
-        "time",  "zadd", "zcard", "zcount", "zrangebyscore", "zrem",    "zrevrangebyscore",
+        "del",      "get",  "hget", "lrem",   "pexpireat",     "publish", "set",
+        "setrange", "time", "zadd", "zcount", "zrangebyscore", "zrem",    "zrevrangebyscore",
         "zscore"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], command) == 0)

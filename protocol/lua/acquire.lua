@@ -37,16 +37,15 @@ local hold, waiter = lk.pair(handle)
 local answer, told, is_granted
 
 -- SPEC 9.2, 9.4: the number alone decides the answer.
-local last = math.max(hold and lock[hold + LAST_REQ] or 0, waiter and lock[waiter + LAST_REQ] or 0)
-if waiter and lock[waiter + LAST_REQ] == req then
+local last = math.max(hold and hold[LAST_REQ] or 0, waiter and waiter[LAST_REQ] or 0)
+if waiter and waiter[LAST_REQ] == req then
     --@include waiter_renew.lua
-    if lock[waiter + KIND] == HOLD then hold, is_granted = waiter, true else told = waiter end
-elseif hold and (lock[hold + GRANTED_FOR] == req
-    or (lock[hold + LAST_REQ] == req and last == req and lock[hold + BY] == BY_ACQUIRE)) then
+    if waiter[KIND] < WAITER then hold, is_granted = waiter, true else told = waiter end
+elseif hold and (hold[GRANTED_FOR] == req or hold[LAST_REQ] == req and last == req and hold[BY] == BY_ACQUIRE) then
     is_granted = true
 elseif req <= last then
     answer = 'stale ' .. now_text
-elseif fence ~= 0 and not (hold and lock[hold + FIRST_FENCE] <= fence and fence <= lock[hold + FENCE]) then -- SPEC 9.5
+elseif fence ~= 0 and not (hold and hold[FIRST_FENCE] <= fence and fence <= hold[FENCE]) then -- SPEC 9.5
     answer = 'not-held ' .. now_text
 elseif fence == 0 and (hold or waiter) then -- SPEC 9.5: after this, the handle asks as a stranger
     if not losses then lk.make_losses() end
@@ -57,13 +56,7 @@ elseif fence == 0 and (hold or waiter) then -- SPEC 9.5: after this, the handle 
 end
 
 if not answer and not told and not is_granted then
-    local fresh = lk.last_record + RECORD_LENGTH
-    lk.last_record = fresh
-    lock[fresh + HANDLE], lock[fresh + KIND], lock[fresh + MODE], lock[fresh + BY] = handle, GONE, mode, BY_ACQUIRE
-    lock[fresh + PROVISIONAL], lock[fresh + READS], lock[fresh + WRITES] = 0, 0, 0
-    lock[fresh + DUE], lock[fresh + SINCE], lock[fresh + FENCE], lock[fresh + FIRST_FENCE] = 0, now, 0, 0
-    lock[fresh + LAST_REQ], lock[fresh + GRANTED_FOR], lock[fresh + TICKET], lock[fresh + LEASE] = req, 0, 0, lease
-    lock[fresh + OWNER], lock[fresh + GROUP], lock[fresh + WHO] = owner, group, who
+    local fresh = { 0, handle, GONE, BY_ACQUIRE, 1 - mode, mode, 0, now, 0, 0, req, 0, 0, lease, owner, group, who }
     local asks = hold or fresh
     local owner_holds = lk.counts_of(asks) > 0
     local upgrades = mode == WRITE and owner_holds -- SPEC 4.1
@@ -71,18 +64,18 @@ if not answer and not told and not is_granted then
         or (lock[UPGRADE] == '' and lock[READERS] == 0
             and (lock[WRITERS] == 0 or lock[POLICY] == PREFER_READER)) -- SPEC 3.2, 4.2
     if may_pass and grant.is_compatible(asks, mode) then
-        if hold and lock[hold + READS + mode] == DEEPEST then
+        if hold and hold[READS + mode] == DEEPEST then
             fault = TOO_DEEP
         elseif hold then
             grant.more(hold, mode, req, floor)
             is_granted = true
         else
-            local full = lock[INDEXED] == 1 and lk.full_error()
+            local full = lock[FORM] == INDEXED and indexed.full_error()
             if full then return { err = full } end
             local begins_life = lock[HOLDS] == 0 and lock[MISSES] == 0
             if begins_life then lock[POLICY] = policy end -- SPEC 3.1
-            hold = fresh
-            grant.new(hold, mode, req, floor, begins_life)
+            hold, records[#records + 1] = fresh, fresh
+            grant.new(hold, HOLD, mode, req, floor, begins_life)
             is_granted = true
         end
         lk.phase_update()
@@ -91,11 +84,12 @@ if not answer and not told and not is_granted then
     elseif wait == 0 then
         answer = string.format('busy %s %d', now_text, math.ceil((lk.earliest() - now) / 1000))
     else
-        local full = lock[INDEXED] == 1 and lk.full_error()
+        local full = lock[FORM] == INDEXED and indexed.full_error()
         if full then return { err = full } end
         if not queue then lk.make_queue() end
-        if hold then lock[fresh + OWNER], lock[fresh + GROUP] = lock[hold + OWNER], lock[hold + GROUP] end -- SPEC 3.4
-        lock[fresh + DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
+        if hold then fresh[OWNER], fresh[GROUP] = hold[OWNER], hold[GROUP] end -- SPEC 3.4
+        fresh[DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
+        records[#records + 1] = fresh
         queue.add(fresh, upgrades)
         lock[FLOOR] = math.max(lock[FLOOR], floor) -- SPEC 8.1
         told = fresh

@@ -15,15 +15,13 @@ fault = lk.begin(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
 if fault then return { err = fault } end
 local hold, waiter = lk.pair(handle)
 local answer = 'cancelled ' .. now_text
-if waiter and lock[waiter + LAST_REQ] == target then
-    if lock[MARK_OF] == lock[waiter + TICKET] then lock[MARK], lock[MARK_OF] = 0, 0 end -- SPEC 5.6
+if waiter and waiter[LAST_REQ] == target then
+    if lock[MARK_OF] == waiter[TICKET] then lock[MARK], lock[MARK_OF] = 0, 0 end -- SPEC 5.6
     queue.remove(waiter)
-    if hold and req > lock[hold + LAST_REQ] then -- SPEC 9.1
-        lock[hold + LAST_REQ], lock[hold + BY] = req, BY_CANCEL
-        if lock[INDEXED] == 1 then lk.touch(hold) end
+    if hold and req > hold[LAST_REQ] then -- SPEC 9.1
+        hold[LAST_REQ], hold[BY], hold[STORED] = req, BY_CANCEL, nil
     end
-elseif hold and (lock[hold + GRANTED_FOR] == target
-    or (lock[hold + LAST_REQ] == target and lock[hold + BY] == BY_ACQUIRE)) then
+elseif hold and (hold[GRANTED_FOR] == target or hold[LAST_REQ] == target and hold[BY] == BY_ACQUIRE) then
     answer = lk.granted(hold)
 end
 fault = lk.complete()

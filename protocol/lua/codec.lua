@@ -5,58 +5,62 @@
 -- The first key of a lock has a header. If the lock is packed, its records follow. If it is indexed, the
 -- records are members of the sorted set that is its second key (indexed.lua).
 --
--- In memory, a lock is one array: lock[LAST_FENCE] is a field of the header. A record is the index before its
--- first field: lock[record + DUE] is a field of a record.
+-- In memory, the header is the array `lock`, and each record is an array: lock[LAST_FENCE], hold[DUE].
 --
 -- The header:
 --@constant MAGIC_BYTES 1   c3  this layout: see MAGIC
---@constant COUNT 2         B   number of records that follow; read before the rest
---@constant INDEXED 3       B   1: the lock is indexed
+--@constant FORM 2          B   which parts the header has: PLAIN, FULL or INDEXED
+--@constant COUNT 3         B   number of records that follow
 --@constant POLICY 4        B   SPEC 3.1
 --@constant PHASE 5         B   SPEC 3.6: READ or WRITE
 --@constant GROUPED 6       B   1: READ_GROUP has a meaning
---@constant HOLDS 7         I4  number of holds
---@constant MISSES 8        I4  number of missed waiters (SPEC 5.6)
---@constant OWNERS 9        I4  number of owners that hold
---@constant READ_HOLDS 10   I4  number of holds with reads
---@constant WRITE_HOLDS 11  I4  number of holds with writes
---@constant READERS 12      I4  number of waiting readers
---@constant WRITERS 13      I4  number of waiting writers; the upgrade is in neither
---@constant LAST_FENCE 14   d   the last fence that was drawn
---@constant FLOOR 15        d   SPEC 8.1
---@constant LAST_TICKET 16  d   the last ticket that was drawn
---@constant MARK 17         d   the fence of the mark; 0: there is none
---@constant MARK_UNTIL 18   d   when the mark is forgotten, in µs
---@constant MARK_OF 19      d   the ticket of the missed waiter that left the mark; 0: it was another
---@constant LATEST 20       d   of an indexed lock: the latest deadline
---@constant READ_GROUP 21   s   SPEC 8.2: the group of the last hold that began to read
---@constant UPGRADE 22      s   the handle of the upgrade; empty: there is none
+--@constant LAST_FENCE 7    d   the last fence that was drawn
+--@constant LAST_TICKET 8   d   the last ticket that was drawn
+--@constant READ_GROUP 9    s   SPEC 8.2: the group of the last hold that began to read
+-- Only if FORM is FULL or INDEXED; otherwise these are 0 and empty:
+--@constant FLOOR 10        d   SPEC 8.1
+--@constant MARK 11         d   the fence of the mark; 0: there is none
+--@constant MARK_UNTIL 12   d   when the mark is forgotten, in µs
+--@constant MARK_OF 13      d   the ticket of the missed waiter that left the mark; 0: it was another
+--@constant UPGRADE 14      s   the handle of the upgrade; empty: there is none
+-- Only if FORM is INDEXED; otherwise they are counted (SPEC 12.8):
+--@constant HOLDS 15        I4  number of holds
+--@constant MISSES 16       I4  number of missed waiters (SPEC 5.6)
+--@constant READ_HOLDS 17   I4  number of holds with reads
+--@constant WRITE_HOLDS 18  I4  number of holds with writes
+--@constant READERS 19      I4  number of waiting readers
+--@constant WRITERS 20      I4  number of waiting writers; the upgrade is in neither
+--@constant LATEST 21       d   the latest deadline
 --
--- A record, which is a hold or a waiter:
---@constant HANDLE 1        c45 SPEC 1.2
---@constant KIND 2          B   HOLD, WAITER or MISSED
---@constant MODE 3          B   of a waiter: READ or WRITE
+-- A record, which is a hold or a waiter. START and STORED are only in memory:
+--@constant START 1             where it begins in the value that was read
+--@constant HANDLE 2        c45 SPEC 1.2
+--@constant KIND 3          B   HOLD, UNCLAIMED, WAITER or MISSED
 --@constant BY 4            B   of a hold: the operation of LAST_REQ
---@constant PROVISIONAL 5   B   of a hold: SPEC 5.3
---@constant READS 6         H   of a hold
---@constant WRITES 7        H   of a hold
---@constant DUE 8           d   the deadline, in µs
---@constant SINCE 9         d   when it was granted, or asked
---@constant FENCE 10        d   of a hold
---@constant FIRST_FENCE 11  d   of a hold
---@constant LAST_REQ 12     d   of a hold: SPEC 9.1; of a waiter: its request number
---@constant GRANTED_FOR 13  d   of a hold: SPEC 9.1
---@constant TICKET 14       d   of a waiter; its hold keeps it
---@constant LEASE 15        d   of a waiter, in µs; its hold keeps it
---@constant OWNER 16        s   empty: the handle
---@constant GROUP 17        s
---@constant WHO 18          s
+--@constant READS 5         H   that a hold has; that a waiter asks for: 0 or 1
+--@constant WRITES 6        H   the same; so the WRITES of a waiter are its mode
+--@constant DUE 7           d   the deadline, in µs
+--@constant SINCE 8         d   when it was granted, or asked
+--@constant FENCE 9         d   of a hold
+--@constant FIRST_FENCE 10  d   of a hold
+--@constant LAST_REQ 11     d   of a hold: SPEC 9.1; of a waiter: its request number
+--@constant GRANTED_FOR 12  d   of a hold: SPEC 9.1
+--@constant TICKET 13       d   of a waiter; its hold keeps it
+--@constant LEASE 14        d   of a waiter, in µs; its hold keeps it
+--@constant OWNER 15        s   empty: the handle
+--@constant GROUP 16        s
+--@constant WHO 17          s
+--@constant STORED 18           the byte after it; nil: it has changed, and has to be written
 --
 -- Values:
+--@constant PLAIN 0
+--@constant FULL 1
+--@constant INDEXED 2
 --@constant HOLD 0
---@constant WAITER 1
---@constant MISSED 2
---@constant GONE 3          the record is not stored any more
+--@constant UNCLAIMED 1     a hold that is provisional (SPEC 5.3)
+--@constant WAITER 2
+--@constant MISSED 3
+--@constant GONE 4          the record is not stored any more
 --@constant READ 0
 --@constant WRITE 1
 --@constant FAIR 0
@@ -68,12 +72,17 @@
 --@constant BY_CONVERT 2
 --@constant BY_CANCEL 3
 --
---@constant MAGIC 'lk2'
---@constant COUNT_AT 4         the byte of COUNT
---@constant HEADER_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddss'
---@constant HEADER_LENGTH 22
---@constant RECORD_FORMAT 'c45BBBBHHddddddddsss'
---@constant ONE_RECORD_FORMAT '<c45BBBBHHddddddddsss'
---@constant LONE_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddssc45BBBBHHddddddddsss'
---@constant PAIR_FORMAT '<c3BBBBBI4I4I4I4I4I4I4dddddddssc45BBBBHHddddddddsssc45BBBBHHddddddddsss'
---@constant RECORD_LENGTH 18
+--@constant MAGIC 'lk3'
+--@constant FORM_AT 4          the byte of FORM; COUNT follows
+--@constant COUNT_AT 5
+--@constant PLAIN_FORMAT '<c3BBBBBdds'
+--@constant FULL_FORMAT '<c3BBBBBddsdddds'
+--@constant INDEXED_FORMAT '<c3BBBBBddsddddsI4I4I4I4I4I4d'
+--@constant PLAIN_LENGTH 9
+--@constant FULL_LENGTH 14
+--@constant INDEXED_LENGTH 21
+--@constant RECORD_FORMAT '<c45BBHHddddddddsss'
+--@constant RECORD_FROM 2
+--@constant RECORD_TO 17
+--@constant DUE_AT 51          the byte of DUE in a record, counted from 0
+--@constant LONE_FORMAT '<c3BBBBBddsc45BBHHddddddddsss'

@@ -16,8 +16,8 @@ fault = lk.begin(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
 if fault then return { err = fault } end
 local hold, waiter = lk.pair(handle)
 local refused = refuse(hold, waiter, BY_CONVERT, WRITE)
-local too_deep = not refused and lock[hold + READS] == DEEPEST
-if not refused and not too_deep then reduce(hold, lock[hold + READS] + 1, lock[hold + WRITES] - 1, BY_CONVERT, 1) end
+local too_deep = not refused and hold[READS] == DEEPEST
+if not refused and not too_deep then reduce(hold, hold[READS] + 1, hold[WRITES] - 1, BY_CONVERT, 1) end
 local answer = refused ~= 'again' and refused and refused .. now_text or lk.granted(hold)
 fault = lk.complete() or too_deep and TOO_DEEP
 return fault and { err = fault } or answer

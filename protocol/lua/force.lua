@@ -16,10 +16,9 @@ if fault then return { err = fault } end
 if not losses then lk.make_losses() end
 local count, upgrade_too = 0, false
 for _, hold in ipairs(lk.sorted(HOLD, READ, DUE, 1e9)) do
-    if owner == '' or owner == (lock[hold + OWNER] ~= '' and lock[hold + OWNER] or lock[hold + HANDLE]) then
+    if owner == '' or owner == (hold[OWNER] ~= '' and hold[OWNER] or hold[HANDLE]) then
         count = count + 1
-        queue.tell(lock[hold + HANDLE],
-            string.format('lost %s 0 %.0f %s 0 0', lock[hold + HANDLE], lock[hold + FENCE], now_text))
+        queue.tell(hold[HANDLE], string.format('lost %s 0 %.0f %s 0 0', hold[HANDLE], hold[FENCE], now_text))
         upgrade_too = losses.lose(hold, now) or upgrade_too
     end
 end

@@ -19,42 +19,35 @@ end,
 phase_update = function()
     if lock[WRITE_HOLDS] > 0 then
         lock[PHASE] = WRITE
-    elseif lock[OWNERS] > 0 then
+    elseif lock[HOLDS] > 0 then
         lock[PHASE] = READ
     end
-end,
-
-waits = function()
-    return lock[READERS] + lock[WRITERS] > 0 or lock[UPGRADE] ~= ''
 end,
 
 -- Opens the lock for an operation: SPEC 5.2. `value` is the value of the first key. Returns an error if there is one.
 begin = function(key, index_key, value)
     local fault = lk.open(key, index_key, value)
     if fault then return fault end
-    lk.granted_provisionally, lk.first_handle = false, nil
-    if lk.waits() or lock[MISSES] > 0 then
+    if lock[READERS] + lock[WRITERS] > 0 or lock[UPGRADE] ~= '' or lock[MISSES] > 0 then
         if not queue then lk.make_queue() end
-        local first = queue.first()
-        if first then lk.first_handle, lk.first_req = lock[first + HANDLE], lock[first + LAST_REQ] end
+        lock[FIRST] = queue.first()
     end
-    if lk.expired then
+    if lock[EXPIRED] then
         if not losses then lk.make_losses() end
         losses.drop_expired()
         queue.settle()
-    elseif lock[HOLDS] == 0 and lk.stored and lock[MARK] == 0 and lock[LAST_FENCE] <= now then
+    elseif lock[HOLDS] == 0 and lock[VALUE] and lock[MARK] == 0 and lock[LAST_FENCE] <= now then
         lk.life_end() -- SPEC 7.1: the clock has passed the fence
-        lk.changed = true
+        lock[CHANGED] = true
     end
 end,
 
 -- Settles the lock, writes it, and sends the messages. `told` is the waiter whose place is in the answer, or nil
 -- (SPEC 5.5). Returns an error if there is one; nothing has changed then.
 complete = function(told)
-    if not lk.changed then return nil end
-    if lk.waits() then
-        queue.settle()
-        queue.watch(told)
+    if not lock[CHANGED] then return lock[MOVED] and lk.save_due(lock[MOVED]) end
+    if lock[READERS] + lock[WRITERS] > 0 or lock[UPGRADE] ~= '' then
+        queue.watch(queue.settle(), told)
     else
         lk.phase_update()
     end
@@ -62,35 +55,34 @@ complete = function(told)
     if lock[HOLDS] > 0 then
         fault = lk.save()
     else -- SPEC 7.1, 7.2
-        local was_indexed = lock[INDEXED] == 1
+        local was_indexed = lock[FORM] == INDEXED
         lk.life_end()
-        lock[COUNT], lock[INDEXED], lock[MISSES] = 0, 0, 0
         if lock[LAST_FENCE] > 0 then
-            fault = lk.set(struct.pack(HEADER_FORMAT, unpack(lock, 1, HEADER_LENGTH)), 0)
-        elseif lk.stored then
-            redis.call('DEL', lk.key)
+            fault = lk.write('SET', lk.header(0), 'PXAT', lk.expiry(0))
+        elseif lock[VALUE] then
+            redis.call('DEL', lock[KEY])
         end
-        if was_indexed then redis.call('DEL', lk.index_key) end
+        if was_indexed then redis.call('DEL', lock[INDEX_KEY]) end
     end
-    if fault or not lk.lines then return fault end
+    local messages = lock[MESSAGES]
+    if fault or not messages then return fault end
     -- A protected call: if an ACL forbids the channel, the finished operation must not become an error.
-    local channel = string.match(lk.key, '^[^{]+')
-    for _, client in ipairs(lk.clients) do redis.pcall('PUBLISH', channel .. client, lk.lines[client]) end
+    local channel = string.match(lock[KEY], '^[^{]+')
+    for at = 1, #messages, 2 do redis.pcall('PUBLISH', channel .. messages[at], messages[at + 1]) end
 end,
 
 -- SPEC 10.3.
 granted = function(hold)
-    local flags = (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY]
-    local fence = lock[hold + FENCE]
-    return string.format('granted %s %s %d %d', now_text, fence == now and now_text or string.format('%.0f', fence),
-        math.floor((lock[hold + DUE] - now) / 1000), flags)
+    local fence = hold[FENCE]
+    return 'granted ' .. now_text .. ' ' .. (fence == now and now_text or string.format('%.0f', fence))
+        .. string.format(' %d %d', math.floor((hold[DUE] - now) / 1000), (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY])
 end,
 
 -- SPEC 5.1, 5.3: the client of the hold has answered. A deadline never moves to an earlier instant.
 claim = function(hold, lease)
-    lock[hold + PROVISIONAL], lk.changed = 0, true
-    if now + lease > lock[hold + DUE] then lock[hold + DUE] = now + lease end
-    if lock[INDEXED] == 1 then lk.touch(hold) end
+    if hold[KIND] == UNCLAIMED then hold[KIND], lock[CHANGED] = HOLD, true end
+    if now + lease > hold[DUE] then hold[DUE], lock[MOVED] = now + lease, hold end
+    hold[STORED] = nil
 end,
 
 --@constant DEEPEST 65535

@@ -5,268 +5,262 @@
 --   member      score
 --   m<handle>   -4e15 - due     of a missed waiter
 --   w<handle>   -due            of a waiter
+--   .           0               always there: so no command empties the index (SPEC 11.7)
 --   h<handle>   due             of a hold
 --   q<handle>   4e15 + ticket   of a waiting reader
 --   q<handle>   5e15 + ticket   of a waiting writer; the upgrade has none
 --   <record>    6e15 + slot     its bytes (codec.lua); its slot follows from its handle
 --   o<owner>    8e15 + count    holds of an owner, without the handle that is its own owner
 --   g<group>    8e15 + count    read holds of a group
---   .           8e15 + 1        always there: so no command empties the index (SPEC 11.7)
 --
 -- So the deadlines that come next, of holds and of waiters, are side by side around 0. The index expires
 -- with the first key, or LIVENESS after the latest deadline: then no grant can be missed any more (SPEC 5.6). The
 -- first key may live for another hour, because it has the mark (SPEC 7.3).
---@constant DUES 4e15
+--@constant MISSED_DUES 4e15
 --@constant QUEUES 4e15
 --@constant QUEUE 1e15
---@constant RECORDS 6e15
 --@constant COUNTS 8e15
 local index = {}
-local holds, waiters -- the records that were read, by handle; false: there is none
-local counts -- those that were read, by member
-local touched, recounted -- records and members that are not written yet
-local members -- of each record that was read: its bytes, the member of its deadline, that of its ticket
+local known -- the handles whose records were read
+local heads -- for each mode: the members of the next waiters, in order
+local entries -- what the index has of each record: see entry_of
+local latest_is_gone -- whether the record with the latest deadline has changed
 
 -- Returns digits. Several handles may share a slot, but that is rare.
 local function slot(handle)
-    return string.format('%.0f', RECORDS + tonumber(string.sub(handle, 26, 32), 16) * 4194304
-        + tonumber(string.sub(handle, 40, 45), 16) % 4194304)
+    return string.format('6%08d%07d', tonumber(string.sub(handle, 27, 32), 16),
+        tonumber(string.sub(handle, 40, 45), 16) % 10000000)
 end
 
-local function range(from, to, ...)
-    return redis.call('ZRANGEBYSCORE', lk.index_key, from, to, ...)
+local function range(...)
+    return redis.call('ZRANGEBYSCORE', lock[INDEX_KEY], ...)
 end
 
--- The three members of a record; nil for those that it has not.
-local function members_of(record, bytes)
-    local kind, handle = lock[record + KIND], lock[record + HANDLE]
+local function queue_range(mode, limit)
+    if mode == READ then return range('4e15', '(5e15', 'LIMIT', '0', limit) end
+    return range('5e15', '(6e15', 'LIMIT', '0', limit)
+end
+
+-- Returns the bytes of a record, the members of its deadline, its ticket, its owner and its group, and the deadline;
+-- nil for what it has not.
+local function entry_of(record, bytes)
+    local kind, handle = record[KIND], record[HANDLE]
     if kind == GONE then return {} end
-    return { bytes or struct.pack(ONE_RECORD_FORMAT, unpack(lock, record + 1, record + RECORD_LENGTH)),
-        (kind == HOLD and 'h' or kind == WAITER and 'w' or 'm') .. handle,
-        kind == WAITER and lock[UPGRADE] ~= handle and 'q' .. handle or nil }
+    local holds = kind < WAITER
+    return { bytes or struct.pack(RECORD_FORMAT, unpack(record, RECORD_FROM, RECORD_TO)),
+        (holds and 'h' or kind == WAITER and 'w' or 'm') .. handle,
+        kind == WAITER and lock[UPGRADE] ~= handle and 'q' .. handle or nil,
+        holds and record[OWNER] ~= '' and 'o' .. record[OWNER] or nil,
+        holds and record[READS] > 0 and 'g' .. record[GROUP] or nil, kind ~= MISSED and record[DUE] or nil }
+end
+
+local function read(handle)
+    if known[handle] then return end
+    known[handle] = true
+    local at = slot(handle)
+    for _, bytes in ipairs(range(at, at)) do
+        local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
+        if record[HANDLE] == handle then records[#records + 1], entries[record] = record, entry_of(record, bytes) end
+    end
 end
 
 function index.pair(handle)
-    if holds[handle] == nil then
-        holds[handle], waiters[handle] = false, false
-        local at = slot(handle)
-        for _, bytes in ipairs(range(at, at)) do
-            local fields, record = { struct.unpack(ONE_RECORD_FORMAT, bytes) }, lk.last_record + RECORD_LENGTH
-            lk.last_record = record
-            for field = 1, RECORD_LENGTH do lock[record + field] = fields[field] end
-            if lock[record + HANDLE] == handle then
-                members[record] = members_of(record, bytes)
-                local of_kind = lock[record + KIND] == HOLD and holds or waiters
-                of_kind[handle] = record
+    read(handle)
+    return indexed.packed.pair(handle)
+end
+
+-- Writes the records that have changed.
+local function flush()
+    local gone, words, steps = {}, {}, {}
+    for _, record in ipairs(records) do
+        if not record[STORED] then
+            local was, is, kind, due = entries[record] or {}, entry_of(record), record[KIND], record[DUE]
+            for at = 1, 3 do
+                if was[at] and was[at] ~= is[at] then gone[#gone + 1] = was[at] end
             end
+            if is[1] and is[1] ~= was[1] then words[#words + 1], words[#words + 2] = slot(record[HANDLE]), is[1] end
+            if is[2] then
+                words[#words + 1] = kind < WAITER and due or kind == WAITER and -due or -MISSED_DUES - due
+                words[#words + 1] = is[2]
+            end
+            if is[3] and is[3] ~= was[3] then
+                words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], is[3]
+            end
+            for at = 4, 5 do
+                if was[at] ~= is[at] then
+                    if was[at] then steps[was[at]] = (steps[was[at]] or 0) - 1 end
+                    if is[at] then steps[is[at]] = (steps[is[at]] or 0) + 1 end
+                end
+            end
+            latest_is_gone = latest_is_gone or was[6] == lock[LATEST] and is[6] ~= was[6]
+            if is[6] and is[6] > lock[LATEST] then lock[LATEST] = is[6] end
+            entries[record], record[STORED] = is, true
         end
     end
-    return holds[handle] or nil, waiters[handle] or nil
+    for member, step in pairs(steps) do
+        local score = step ~= 0 and (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) + step
+        if score == COUNTS then
+            gone[#gone + 1] = member
+        elseif score then
+            words[#words + 1], words[#words + 2] = score, member
+        end
+    end
+    if #words > 0 and #gone == 0 and not lk.may_be_refused then gone[1] = '' end -- see lk.write
+    -- unpack can return only a few thousand values.
+    for at = 1, #gone, 1000 do redis.call('ZREM', lock[INDEX_KEY], unpack(gone, at, math.min(at + 999, #gone))) end
+    for at = 1, #words, 1000 do redis.call('ZADD', lock[INDEX_KEY], unpack(words, at, math.min(at + 999, #words))) end
 end
 
 local function count(member)
-    if not counts[member] then
-        counts[member] = (redis.call('ZSCORE', lk.index_key, member) or COUNTS) - COUNTS
-    end
-    return counts[member]
+    return (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) - COUNTS
 end
 
 function index.counts_of(like)
-    local owner = lock[like + OWNER] ~= '' and lock[like + OWNER] or lock[like + HANDLE]
+    local owner = like[OWNER] ~= '' and like[OWNER] or like[HANDLE]
     local own = #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') and index.pair(owner)
-    return count('o' .. owner) + (own and lock[own + OWNER] == '' and 1 or 0), count('g' .. lock[like + GROUP])
+    flush()
+    return count('o' .. owner) + (own and own[OWNER] == '' and 1 or 0), count('g' .. like[GROUP])
 end
 
--- The number of holds of an owner, or of read holds of a group, changes.
-function lk.recount(member, step)
-    counts[member], recounted[member] = count(member) + step, true
-end
-
--- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
--- error, or nil.
-function lk.full_error()
-    local reply = lk.may_be_refused and redis.pcall('ZADD', lk.index_key, 'XX', '0', '')
-    return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
-end
-
-function lk.touch(record)
-    local handle, kind = lock[record + HANDLE], lock[record + KIND]
-    if holds[handle] == record then holds[handle] = false end
-    if waiters[handle] == record then waiters[handle] = false end
-    if kind ~= GONE then
-        local of_kind = kind == HOLD and holds or waiters
-        of_kind[handle] = record
-    end
-    touched[#touched + 1] = record
-end
-
--- unpack can return only a few thousand values.
-local function call_with(command, words)
-    for at = 1, #words, 1000 do
-        redis.call(command, lk.index_key, unpack(words, at, math.min(at + 999, #words)))
-    end
-end
-
-local function write_record(record, gone, words)
-    local before, after = members[record] or {}, members_of(record)
-    if before[1] == after[1] and before[3] == after[3] then return end
-    local due = lock[record + DUE]
-    local scores = { slot(lock[record + HANDLE]),
-        lock[record + KIND] == HOLD and due or lock[record + KIND] == WAITER and -due or -DUES - due,
-        QUEUES + lock[record + MODE] * QUEUE + lock[record + TICKET] }
-    for at = 1, 3 do
-        if before[at] and before[at] ~= after[at] then gone[#gone + 1] = before[at] end
-        if after[at] then words[#words + 1], words[#words + 2] = scores[at], after[at] end
-    end
-    members[record] = after
-end
-
-local function flush()
-    if #touched == 0 and not next(recounted) then return end
-    local gone, words = {}, {}
-    for at = 1, #touched do write_record(touched[at], gone, words) end
-    for member in pairs(recounted) do
-        if counts[member] > 0 then
-            words[#words + 1], words[#words + 2] = COUNTS + counts[member], member
-        else
-            gone[#gone + 1] = member
+-- Makes records of members of deadlines or tickets.
+local function records_of(members)
+    local found = {}
+    for _, member in ipairs(members) do
+        if member ~= '.' then
+            local hold, waiter = index.pair(string.sub(member, 2))
+            found[#found + 1] = string.sub(member, 1, 1) == 'h' and hold or waiter
         end
-    end
-    touched, recounted = {}, {}
-    if not lk.may_be_refused and #gone == 0 then gone[1] = '' end -- see lk.set
-    call_with('ZREM', gone)
-    call_with('ZADD', words)
-end
-
--- Makes records of the members of deadlines or tickets.
-local function records_of(found)
-    for at, member in ipairs(found) do
-        local hold, waiter = index.pair(string.sub(member, 2))
-        found[at] = string.sub(member, 1, 1) == 'h' and hold or waiter
     end
     return found
 end
 
+-- Only the first waiters leave the queue, and only a client that comes back (SPEC 5.6) gets in before others. Its
+-- record was read then.
 function index.head(mode, ticket)
-    flush()
-    local from = QUEUES + mode * QUEUE
-    if ticket then return nil, redis.call('ZCOUNT', lk.index_key, from, from + ticket - 1) end
-    return records_of(range(from, from + QUEUE - 1, 'LIMIT', '0', '1'))[1]
+    if ticket then
+        flush()
+        local from = QUEUES + mode * QUEUE
+        return nil, redis.call('ZCOUNT', lock[INDEX_KEY], from, from + ticket - 1)
+    end
+    local _, first
+    repeat
+        if not heads[mode] or not heads[mode][1] then
+            flush()
+            heads[mode] = queue_range(mode, '2')
+        end
+        _, first = index.pair(string.sub(heads[mode][1], 2))
+        if not first or first[KIND] ~= WAITER then table.remove(heads[mode], 1) end
+    until first and first[KIND] == WAITER
+    local among_read = indexed.packed.head(mode)
+    return among_read and among_read[TICKET] < first[TICKET] and among_read or first
 end
 
 -- Returns the first deadline of a range; nil: there is none.
 local function first_due(command, from, to)
-    local found = redis.call(command, lk.index_key, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
+    local found = redis.call(command, lock[INDEX_KEY], from, to, 'WITHSCORES', 'LIMIT', '0', '1')
     return found[2] and math.abs(found[2])
 end
 
 function index.earliest()
     flush()
-    local of_holds = first_due('ZRANGEBYSCORE', '0', '(4e15') or math.huge
-    return math.min(of_holds, lk.waits() and first_due('ZREVRANGEBYSCORE', '0', '(-4e15') or of_holds)
-end
-
-local function latest()
-    flush()
-    local of_holds = first_due('ZREVRANGEBYSCORE', '(4e15', '0') or 0
-    return math.max(of_holds, lk.waits() and first_due('ZRANGEBYSCORE', '(-4e15', '0') or 0)
+    local of_holds = first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
+    return math.min(of_holds, first_due('ZREVRANGEBYSCORE', '(0', '(-4e15') or of_holds)
 end
 
 function index.sorted(kind, mode, _, limit)
     flush()
-    local from, to = 0, DUES - 1
-    if kind == WAITER then
-        from = QUEUES + mode * QUEUE
-        to = from + QUEUE - 1
-    end
-    return records_of(range(from, to, 'LIMIT', 0, limit))
+    return records_of(kind == HOLD and range('(0', '(4e15', 'LIMIT', '0', limit) or queue_range(mode, limit))
 end
 
 function index.save()
-    local last_due = latest()
+    flush()
+    if latest_is_gone then
+        lock[LATEST] = math.max(first_due('ZREVRANGEBYSCORE', '(4e15', '(0') or 0,
+            first_due('ZRANGEBYSCORE', '(-4e15', '(0') or 0)
+    end
     local count = lock[HOLDS] + lock[READERS] + lock[WRITERS] + lock[MISSES] + (lock[UPGRADE] ~= '' and 1 or 0)
-    lock[INDEXED], lock[LATEST], lock[COUNT] = 1, last_due, 0
-    if count <= FEW then lock[INDEXED], lock[COUNT] = 0, count end
-    local header = struct.pack(HEADER_FORMAT, unpack(lock, 1, HEADER_LENGTH))
     if count > FEW then
-        lk.set(header, last_due)
-        local expires_ms = math.min(lk.expires_ms, math.ceil((last_due + LIVENESS) / 1000))
-        redis.call('PEXPIREAT', lk.index_key, string.format('%.0f', expires_ms))
+        lock[FORM], lock[COUNT] = INDEXED, 0
+        lk.write('SET', struct.pack(INDEXED_FORMAT, unpack(lock, 1, INDEXED_LENGTH)), 'PXAT', lk.expiry(lock[LATEST]))
+        local expires_ms = math.min(lk.expires_ms, math.ceil((lock[LATEST] + LIVENESS) / 1000))
+        redis.call('PEXPIREAT', lock[INDEX_KEY], string.format('%.0f', expires_ms))
     else
-        lk.set(header .. table.concat(range('6e15', '(8e15')), last_due)
-        redis.call('DEL', lk.index_key)
+        lk.write('SET', lk.header(count) .. table.concat(range('6e15', '(7e15')), 'PXAT', lk.expiry(lock[LATEST]))
+        redis.call('DEL', lock[INDEX_KEY])
     end
 end
+index.save_due = index.save
 
-local function reset()
-    holds, waiters, counts, members, touched, recounted = {}, {}, {}, {}, {}, {}
-end
-
--- Returns the size of the index, or nil and an error.
-local function size()
-    local key = lk.index_key
+-- Returns the members that have expired, with the one that is always there; or nil and an error.
+local function expired_members()
+    local key = lock[INDEX_KEY]
     if not key then
-        return nil, 'LKKEYS ' .. lk.key .. ': the lock has many holds and waiters; pass its second key, too'
+        return nil, 'LKKEYS ' .. lock[KEY] .. ': the lock has many holds and waiters; pass its second key, too'
     end
-    local found = redis.pcall('ZCARD', key)
-    if type(found) == 'number' then return found end
+    local found = redis.pcall('ZRANGEBYSCORE', key, '-' .. now_text, now_text)
+    if not found.err then return found end
     if not string.find(found.err, 'WRONGTYPE') then return nil, found.err end -- the rights to it
     return nil, 'LKTYPE ' .. key .. ': holds another type of value than this lock'
 end
 
--- Each encoding has its own functions for the same questions.
-lk.packed = {}
-for name in pairs(index) do lk.packed[name] = lk[name] end
+indexed = {
 
-function lk.encode_as(functions)
+-- Each encoding has its own functions for the same questions.
+packed = {},
+
+use = function(functions)
     for name, made in pairs(functions) do lk[name] = made end
-end
+end,
+
+-- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
+-- error, or nil.
+full_error = function()
+    local reply = lk.may_be_refused and redis.pcall('ZADD', lock[INDEX_KEY], 'XX', '0', '')
+    return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
+end,
+
+begin = function()
+    known, heads, entries, latest_is_gone = {}, {}, {}, false
+    indexed.use(index)
+end,
 
 -- Returns an error if there is one.
-function lk.open_index()
-    local there, fault = size()
+open = function()
+    local members, fault = expired_members()
     if fault then return fault end
-    if there > 0 then
-        reset()
-        lk.encode_as(index)
-        local expired = range('-' .. now_text, now_text)
+    if #members > 0 then
+        indexed.begin()
         if lock[MISSES] > 0 then
-            for _, member in ipairs(range(-DUES - now, -DUES)) do expired[#expired + 1] = member end
+            for _, member in ipairs(range(-MISSED_DUES - now, -MISSED_DUES)) do members[#members + 1] = member end
         end
-        lk.expired = expired[1] and records_of(expired)
+        local expired = records_of(members)
+        lock[EXPIRED] = expired[1] and expired
         return nil
     end
     -- Every hold and every waiter expired so long ago that the index has expired, too.
-    local bare, mark = { MAGIC, 0, 0, FAIR, READ, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '' }, lock[MARK]
-    if lock[WRITE_HOLDS] > 0 then mark = lock[LAST_FENCE] end -- SPEC 6.1
-    bare[LAST_FENCE], bare[MARK] = lock[LAST_FENCE], mark
-    bare[MARK_UNTIL] = math.max(lock[MARK] > 0 and lock[MARK_UNTIL] or 0, lock[LATEST] + HOUR) -- SPEC 6.4
-    lock, lk.last_record, lk.changed = bare, HEADER_LENGTH - RECORD_LENGTH, true
-end
-
-local function recount_new(member)
-    counts[member], recounted[member] = (counts[member] or 0) + 1, true
-end
+    local fence, mark, marked_until = lock[LAST_FENCE], lock[MARK], lock[MARK] > 0 and lock[MARK_UNTIL] or 0
+    if lock[WRITE_HOLDS] > 0 then mark = fence end -- SPEC 6.1
+    marked_until = math.max(marked_until, lock[LATEST] + HOUR) -- SPEC 6.4
+    local value = lock[VALUE]
+    lk.open(lock[KEY], lock[INDEX_KEY], false)
+    lock[VALUE], lock[LAST_FENCE], lock[MARK], lock[MARK_UNTIL], lock[CHANGED] = value, fence, mark, marked_until, true
+end,
 
 -- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
 -- and written in one call: in a slot that is being moved, that write would fail.
-function lk.grow()
-    local there, fault = size()
+grow = function()
+    local members, fault = expired_members()
     if fault then return fault end
-    if there > 0 then
-        redis.call('DEL', lk.index_key)
-        return 'LKKEYS ' .. lk.key .. ': ask again'
+    if #members > 0 then
+        redis.call('DEL', lock[INDEX_KEY])
+        return 'LKKEYS ' .. lock[KEY] .. ': ask again'
     end
-    fault = lk.full_error()
+    fault = indexed.full_error()
     if fault then return fault end
-    reset()
-    counts['.'], recounted['.'] = 1, true
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        members[record] = {}
-        if lock[record + KIND] ~= GONE then touched[#touched + 1] = record end
-        if lock[record + KIND] == HOLD and lock[record + OWNER] ~= '' then recount_new('o' .. lock[record + OWNER]) end
-        if lock[record + KIND] == HOLD and lock[record + READS] > 0 then recount_new('g' .. lock[record + GROUP]) end
-    end
-    lk.encode_as(index)
+    indexed.begin()
+    redis.call('ZADD', lock[INDEX_KEY], '0', '.')
+    for _, record in ipairs(records) do record[STORED] = nil end
     return index.save()
-end
+end,
+}
+for name in pairs(index) do indexed.packed[name] = lk[name] end

@@ -24,23 +24,23 @@ local upgrade
 if lock[UPGRADE] ~= '' then upgrade = select(2, lk.pair(lock[UPGRADE])) end
 
 local function owner_of(record)
-    return lock[record + OWNER] ~= '' and lock[record + OWNER] or lock[record + HANDLE]
+    return record[OWNER] ~= '' and record[OWNER] or record[HANDLE]
 end
 
 -- The holds and waiters that SPEC 5.2 would drop are left out, and the upgrade that goes with them (4.6).
 local expired_holds, expired_waiters, of_upgrade = 0, 0, 0
-for _, record in ipairs(lk.expired or {}) do
-    if lock[record + KIND] == WAITER then
+for _, record in ipairs(lock[EXPIRED] or {}) do
+    if record[KIND] == WAITER then
         expired_waiters = expired_waiters + 1
         if record == upgrade then upgrade = nil end
-    elseif lock[record + KIND] == HOLD then
+    elseif record[KIND] < WAITER then
         expired_holds = expired_holds + 1
-        abandoned = abandoned or lock[record + WRITES] > 0
+        abandoned = abandoned or record[WRITES] > 0
     end
 end
-for _, hold in ipairs(upgrade and lk.expired or {}) do
-    if lock[hold + KIND] == HOLD and owner_of(hold) == owner_of(upgrade) then
-        of_upgrade = of_upgrade + (lock[hold + HANDLE] == lock[upgrade + HANDLE] and math.huge or 1)
+for _, hold in ipairs(upgrade and lock[EXPIRED] or {}) do
+    if hold[KIND] < WAITER and owner_of(hold) == owner_of(upgrade) then
+        of_upgrade = of_upgrade + (hold[HANDLE] == upgrade[HANDLE] and math.huge or 1)
     end
 end
 holding, waiting = holding - expired_holds, waiting - expired_waiters
@@ -49,19 +49,19 @@ if upgrade and of_upgrade >= lk.counts_of(upgrade) then
 end
 
 local function left_ms(record)
-    return math.floor((lock[record + DUE] - now) / 1000)
+    return math.floor((record[DUE] - now) / 1000)
 end
 
 local function age_ms(record)
-    return math.max(0, math.floor((now - lock[record + SINCE]) / 1000))
+    return math.max(0, math.floor((now - record[SINCE]) / 1000))
 end
 
 local function hold_rows()
     local rows, sorted = {}, lk.sorted(HOLD, READ, DUE, limit + expired_holds)
     for at = expired_holds + 1, #sorted do
         local hold = sorted[at]
-        rows[#rows + 1] = { lock[hold + HANDLE], owner_of(hold), lock[hold + GROUP], lock[hold + READS],
-            lock[hold + WRITES], left_ms(hold), age_ms(hold), lock[hold + FENCE], lock[hold + PROVISIONAL], lock[hold + WHO] }
+        rows[#rows + 1] = { hold[HANDLE], owner_of(hold), hold[GROUP], hold[READS],
+            hold[WRITES], left_ms(hold), age_ms(hold), hold[FENCE], hold[KIND] == UNCLAIMED and 1 or 0, hold[WHO] }
     end
     return rows
 end
@@ -73,12 +73,12 @@ local function in_order()
     local before, shown, list, r, w = queue.writers_before_readers(), 0, { upgrade }, 1, 1
     while readers[r] or writers[w] do
         local reader, writer = readers[r], writers[w]
-        if reader and lock[reader + DUE] <= now then
+        if reader and reader[DUE] <= now then
             r = r + 1
-        elseif writer and (lock[writer + DUE] <= now or lock[writer + HANDLE] == lock[UPGRADE]) then
+        elseif writer and (writer[DUE] <= now or writer[HANDLE] == lock[UPGRADE]) then
             w = w + 1
         elseif reader and (not writer or (before and shown >= before)
-            or (not before and lock[reader + TICKET] < lock[writer + TICKET])) then
+            or (not before and reader[TICKET] < writer[TICKET])) then
             list[#list + 1], r = reader, r + 1
         else
             list[#list + 1], w, shown = writer, w + 1, shown + 1
@@ -91,9 +91,9 @@ local function waiter_rows()
     local rows, list = {}, in_order()
     for at = 1, math.min(limit, #list) do
         local waiter = list[at]
-        rows[at] = { lock[waiter + HANDLE], owner_of(waiter), lock[waiter + GROUP],
-            waiter == upgrade and 'upgrade' or lock[waiter + MODE] == READ and 'read' or 'write', left_ms(waiter),
-            age_ms(waiter), lock[waiter + LAST_REQ], lock[waiter + WHO] }
+        rows[at] = { waiter[HANDLE], owner_of(waiter), waiter[GROUP],
+            waiter == upgrade and 'upgrade' or waiter[WRITES] == READ and 'read' or 'write', left_ms(waiter),
+            age_ms(waiter), waiter[LAST_REQ], waiter[WHO] }
     end
     return rows
 end

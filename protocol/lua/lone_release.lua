@@ -1,15 +1,16 @@
 -- The short way of release: the hold is the only record, and nothing stays behind. It does what the rest of the
--- script would do, in a third of the time.
+-- script would do, in a third of the time. `handle` needs no check: a handle that is stored was checked.
 --@include codec.lua
 local value = redis.pcall('GET', KEYS[1])
-if type(value) == 'string' and string.byte(value, COUNT_AT) == 1 and string.sub(value, 1, 3) == MAGIC then
-    local lone = { struct.unpack(LONE_FORMAT, value) }
-    if lone[HEADER_LENGTH + HANDLE] == handle and lone[HEADER_LENGTH + KIND] == HOLD and lone[MARK] == 0
-        and lone[HEADER_LENGTH + DUE] > now and lone[HEADER_LENGTH + LAST_REQ] < req
-        and lone[HEADER_LENGTH + READS] + lone[HEADER_LENGTH + WRITES] == 1
-        and lone[HEADER_LENGTH + READS + mode] == 1 and lone[HEADER_LENGTH + FIRST_FENCE] <= fence
-        and fence <= lone[HEADER_LENGTH + FENCE] and lone[LAST_FENCE] <= now then
-        redis.call('DEL', KEYS[1]) -- SPEC 7.1
-        return string.format('released %s 0 0', now_text)
+if type(value) == 'string' and string.sub(value, 1, 3) == MAGIC then
+    local form, count = string.byte(value, FORM_AT, COUNT_AT)
+    if form == PLAIN and count == 1 then
+        local _, _, _, _, _, _, last_fence, _, _, its_handle, kind, _, reads, writes, due, _, its_fence, first_fence,
+            last_req = struct.unpack(LONE_FORMAT, value)
+        if its_handle == handle and kind < WAITER and due > now and last_req < req and reads == 1 - mode
+            and writes == mode and first_fence <= fence and fence <= its_fence and last_fence <= now then
+            redis.call('DEL', KEYS[1]) -- SPEC 7.1
+            return 'released ' .. now_text .. ' 0 0'
+        end
     end
 end

@@ -5,12 +5,12 @@
 -- Returns the hold and the waiter of a handle.
 pair = function(handle)
     local hold, waiter
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        if lock[record + HANDLE] == handle then
-            local kind = lock[record + KIND]
-            if kind == HOLD then
+    for at = 1, #records do
+        local record = records[at]
+        if record[HANDLE] == handle then
+            if record[KIND] < WAITER then
                 hold = record
-            elseif kind ~= GONE then
+            elseif record[KIND] ~= GONE then
                 waiter = record
             end
         end
@@ -20,14 +20,15 @@ end,
 
 -- Returns how many holds the owner of a record has, and how many holds of its group have reads.
 counts_of = function(like)
-    local owner, group, of_owner, of_group = lock[like + OWNER], lock[like + GROUP], 0, 0
-    if owner == '' then owner = lock[like + HANDLE] end
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        if lock[record + KIND] == HOLD then
-            if lock[record + OWNER] == owner or (lock[record + OWNER] == '' and lock[record + HANDLE] == owner) then
+    local owner, group, of_owner, of_group = like[OWNER], like[GROUP], 0, 0
+    if owner == '' then owner = like[HANDLE] end
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] < WAITER then
+            if record[OWNER] == owner or (record[OWNER] == '' and record[HANDLE] == owner) then
                 of_owner = of_owner + 1
             end
-            if lock[record + READS] > 0 and lock[record + GROUP] == group then of_group = of_group + 1 end
+            if record[READS] > 0 and record[GROUP] == group then of_group = of_group + 1 end
         end
     end
     return of_owner, of_group
@@ -37,11 +38,11 @@ end,
 -- `ticket`.
 head = function(mode, ticket)
     local count, first = 0
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        if lock[record + KIND] == WAITER and lock[record + MODE] == mode
-            and lock[record + HANDLE] ~= lock[UPGRADE] then
-            if not first or lock[record + TICKET] < lock[first + TICKET] then first = record end
-            if ticket and lock[record + TICKET] < ticket then count = count + 1 end
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] == WAITER and record[WRITES] == mode and record[HANDLE] ~= lock[UPGRADE] then
+            if not first or record[TICKET] < first[TICKET] then first = record end
+            if ticket and record[TICKET] < ticket then count = count + 1 end
         end
     end
     return first, count
@@ -50,32 +51,49 @@ end,
 -- Returns the earliest deadline of all holds and waiters.
 earliest = function()
     local earliest = math.huge
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        if lock[record + KIND] <= WAITER and lock[record + DUE] < earliest then earliest = lock[record + DUE] end
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] <= WAITER and record[DUE] < earliest then earliest = record[DUE] end
     end
     return earliest
 end,
 
--- Writes the lock. Returns an error if there is one; nothing has changed then.
+-- Writes the lock. Records that have not changed are copied from the value that was read. Returns an error if there
+-- is one; nothing has changed then.
 save = function()
-    local record, last, latest = HEADER_LENGTH, lk.last_record, 0
-    while record <= last do
-        if lock[record + KIND] == GONE then -- the last record takes its place
-            for field = 1, RECORD_LENGTH do lock[record + field] = lock[last + field] end
-            last = last - RECORD_LENGTH
-        else
-            local due = lock[record + DUE]
-            if due > latest and lock[record + KIND] ~= MISSED then latest = due end
-            record = record + RECORD_LENGTH
+    local bytes, count, latest = '', 0, 0
+    local from, to = 0, -1 -- unchanged records, side by side
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] ~= GONE then
+            count = count + 1
+            if record[KIND] ~= MISSED and record[DUE] > latest then latest = record[DUE] end
+            if not record[STORED] then
+                bytes = bytes .. struct.pack(RECORD_FORMAT, unpack(record, RECORD_FROM, RECORD_TO))
+            elseif record[START] == to + 1 then
+                to = record[STORED] - 1
+            else
+                if to > from then bytes = bytes .. string.sub(lock[VALUE], from, to) end
+                from, to = record[START], record[STORED] - 1
+            end
         end
     end
-    lk.last_record = last
-    local count = (last - HEADER_LENGTH) / RECORD_LENGTH + 1
+    if to > from then bytes = bytes .. string.sub(lock[VALUE], from, to) end
     if count > MOST then
         lk.make_index()
-        return lk.grow()
+        return indexed.grow()
     end
-    lock[COUNT] = count
-    return lk.set(struct.pack(lk.format(count),
-        unpack(lock, 1, HEADER_LENGTH + count * RECORD_LENGTH)), latest)
+    return lk.write('SET', lk.header(count) .. bytes, 'PXAT', lk.expiry(latest))
+end,
+
+-- Writes the deadline of `moved`, if nothing else has changed. Returns an error if there is one.
+save_due = function(moved)
+    local latest = 0
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] ~= MISSED and record[DUE] > latest then latest = record[DUE] end
+    end
+    local fault = lk.write('SETRANGE', string.format('%d', moved[START] + DUE_AT - 1), struct.pack('<d', moved[DUE]))
+    if fault then return fault end
+    redis.call('PEXPIREAT', lock[KEY], lk.expiry(latest))
 end,

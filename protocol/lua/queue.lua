@@ -20,12 +20,12 @@ first = function()
     if not reader or not writer then return reader or writer end
     local before = queue.writers_before_readers()
     if before then return before > 0 and writer or reader end
-    return lock[reader + TICKET] < lock[writer + TICKET] and reader or writer
+    return reader[TICKET] < writer[TICKET] and reader or writer
 end,
 
 place = function(waiter)
-    if lock[UPGRADE] == lock[waiter + HANDLE] then return 1 end
-    local mode, ticket = lock[waiter + MODE], lock[waiter + TICKET]
+    if lock[UPGRADE] == waiter[HANDLE] then return 1 end
+    local mode, ticket = waiter[WRITES], waiter[TICKET]
     local _, rank = lk.head(mode, ticket)
     local theirs, before, others = lock[WRITERS - mode], queue.writers_before_readers(), 0
     if theirs > 0 and not before then
@@ -41,66 +41,65 @@ end,
 -- Makes a record a waiter with the next ticket.
 add = function(record, upgrades)
     lock[LAST_TICKET] = lock[LAST_TICKET] + 1
-    lock[record + KIND], lock[record + TICKET] = WAITER, lock[LAST_TICKET]
+    record[KIND], record[TICKET], record[STORED] = WAITER, lock[LAST_TICKET], nil
     if upgrades then
-        lock[UPGRADE] = lock[record + HANDLE]
+        lock[UPGRADE] = record[HANDLE]
     else
-        lock[READERS + lock[record + MODE]] = lock[READERS + lock[record + MODE]] + 1
+        lock[READERS + record[WRITES]] = lock[READERS + record[WRITES]] + 1
     end
-    lk.changed = true
-    if lock[INDEXED] == 1 then lk.touch(record) end
+    lock[CHANGED] = true
 end,
 
 -- Also for a missed waiter.
 remove = function(waiter)
-    if lock[waiter + KIND] == MISSED then
+    if waiter[KIND] == MISSED then
         lock[MISSES] = lock[MISSES] - 1
-    elseif lock[UPGRADE] == lock[waiter + HANDLE] then
+    elseif lock[UPGRADE] == waiter[HANDLE] then
         lock[UPGRADE] = ''
     else
-        lock[READERS + lock[waiter + MODE]] = lock[READERS + lock[waiter + MODE]] - 1
+        lock[READERS + waiter[WRITES]] = lock[READERS + waiter[WRITES]] - 1
     end
-    lock[waiter + KIND], lk.changed = GONE, true
-    if lock[INDEXED] == 1 then lk.touch(waiter) end
+    waiter[KIND], waiter[STORED], lock[CHANGED] = GONE, nil, true
 end,
 
 -- Adds a line to the message for the client of a handle.
 tell = function(handle, line)
-    local client = string.sub(handle, 1, 32)
-    if not lk.lines then lk.lines, lk.clients = {}, {} end
-    if lk.lines[client] then
-        lk.lines[client] = lk.lines[client] .. '\n' .. line
-    else
-        lk.lines[client], lk.clients[#lk.clients + 1] = line, client
+    local client, messages = string.sub(handle, 1, 32), lock[MESSAGES]
+    if not messages then
+        lock[MESSAGES] = { client, line }
+        return
     end
+    local at = 1
+    while messages[at] and messages[at] ~= client do at = at + 2 end
+    line = messages[at] and messages[at + 1] .. '\n' .. line or line
+    messages[at], messages[at + 1] = client, line
 end,
 
 grant = function(waiter)
-    local hold, mode, req = lk.pair(lock[waiter + HANDLE]), lock[waiter + MODE], lock[waiter + LAST_REQ]
+    local handle, mode, req = waiter[HANDLE], waiter[WRITES], waiter[LAST_REQ]
+    local hold = lk.pair(handle)
     queue.remove(waiter)
     if hold then
         grant.more(hold, mode, req, 0) -- SPEC 4.3
     else
-        hold = waiter
-        lock[hold + PROVISIONAL], lk.granted_provisionally = 1, true -- SPEC 5.3
-        lock[hold + DUE] = now + math.min(CLAIM, lock[waiter + LEASE])
-        grant.new(hold, mode, req, 0, false)
+        hold, lock[HANDED_OVER] = waiter, true -- SPEC 5.3
+        hold[DUE] = now + math.min(CLAIM, waiter[LEASE])
+        grant.new(hold, UNCLAIMED, mode, req, 0, false)
     end
-    lock[hold + GRANTED_FOR] = req
-    local flags = (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY] -- SPEC 10.3
-    local fence = lock[hold + FENCE]
-    queue.tell(lock[hold + HANDLE], string.format('granted %s %.0f %s %s %d %d', lock[hold + HANDLE], req,
-        fence == now and now_text or string.format('%.0f', fence), now_text,
-        math.floor((lock[hold + DUE] - now) / 1000), flags))
+    hold[GRANTED_FOR] = req
+    local fence, flags = hold[FENCE], (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY] -- SPEC 10.3
+    queue.tell(handle, 'granted ' .. handle .. string.format(' %.0f ', req)
+        .. (fence == now and now_text or string.format('%.0f', fence)) .. ' ' .. now_text
+        .. string.format(' %d %d', math.floor((hold[DUE] - now) / 1000), flags))
 end,
 
--- SPEC 3.7.
+-- SPEC 3.7. Returns the first waiter that is left.
 settle = function()
-    local phase
+    local phase, first
     repeat
-        local first = queue.first()
-        while first and grant.is_compatible(first, lock[first + MODE]) do
-            if lock[first + MODE] == WRITE then lock[PHASE] = WRITE end
+        first = queue.first()
+        while first and grant.is_compatible(first, first[WRITES]) do
+            if first[WRITES] == WRITE then lock[PHASE] = WRITE end
             queue.grant(first)
             first = queue.first()
         end
@@ -109,15 +108,14 @@ settle = function()
         lk.phase_update()
     until lock[PHASE] == phase
     if lock[HOLDS] == 0 and lock[MISSES] == 0 then lk.life_end() end
+    return first
 end,
 
 -- SPEC 5.5. `told` is the waiter whose place is in the answer, or nil.
-watch = function(told)
-    local first = queue.first()
-    if first and first ~= told and (lk.granted_provisionally or lock[first + HANDLE] ~= lk.first_handle
-        or lock[first + LAST_REQ] ~= lk.first_req) then
-        queue.tell(lock[first + HANDLE], string.format('watch %s %.0f 0 %s %d 0', lock[first + HANDLE],
-            lock[first + LAST_REQ], now_text, math.ceil((lk.earliest() - now) / 1000)))
+watch = function(first, told)
+    if first and first ~= told and (lock[HANDED_OVER] or first ~= lock[FIRST]) then
+        queue.tell(first[HANDLE], 'watch ' .. first[HANDLE] .. string.format(' %.0f 0 ', first[LAST_REQ]) .. now_text
+            .. string.format(' %d 0', math.ceil((lk.earliest() - now) / 1000)))
     end
 end,
 }

@@ -9,22 +9,21 @@
 
 -- Also returns the waiter if the answer tells its place.
 local function decide(hold, waiter, fence, req, lease)
-    if fence == 0 and waiter and lock[waiter + LAST_REQ] == req then
+    if fence == 0 and waiter and waiter[LAST_REQ] == req then
         --@include waiter_renew.lua
-        if lock[waiter + KIND] ~= HOLD then
+        if waiter[KIND] >= WAITER then
             return string.format('queued %d %d', queue.place(waiter), math.ceil((lk.earliest() - now) / 1000)), waiter
         end
         hold = waiter
     elseif fence ~= 0 then
-        if not (hold and lock[hold + FIRST_FENCE] <= fence and fence <= lock[hold + FENCE]) then return 'not-held' end
-    elseif not hold or lock[hold + GRANTED_FOR] ~= req then
+        if not (hold and hold[FIRST_FENCE] <= fence and fence <= hold[FENCE]) then return 'not-held' end
+    elseif not hold or hold[GRANTED_FOR] ~= req then
         return 'not-held'
     end
     lk.claim(hold, lease)
-    local left_ms = math.floor((lock[hold + DUE] - now) / 1000)
+    local left_ms = math.floor((hold[DUE] - now) / 1000)
     if fence ~= 0 then return string.format('lease %d', left_ms) end
-    local flags = (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY] -- SPEC 10.3
-    return string.format('granted %.0f %d %d', lock[hold + FENCE], left_ms, flags)
+    return string.format('granted %.0f %d %d', hold[FENCE], left_ms, (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY])
 end
 
 local function renew(key, index_key, packed)

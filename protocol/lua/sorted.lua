@@ -3,14 +3,14 @@
 -- Returns the holds, or the waiters of a mode, by the field `key` and then by handle.
 lk.sorted = lk.sorted or function(kind, mode, key, limit)
     local found = {}
-    for record = HEADER_LENGTH, lk.last_record, RECORD_LENGTH do
-        if lock[record + KIND] == kind and (kind == HOLD or lock[record + MODE] == mode) then
+    for _, record in ipairs(records) do
+        if kind == HOLD and record[KIND] < WAITER or record[KIND] == kind and record[WRITES] == mode then
             found[#found + 1] = record
         end
     end
     table.sort(found, function(a, b)
-        if lock[a + key] ~= lock[b + key] then return lock[a + key] < lock[b + key] end
-        return lock[a + HANDLE] < lock[b + HANDLE]
+        if a[key] ~= b[key] then return a[key] < b[key] end
+        return a[HANDLE] < b[HANDLE]
     end)
     for at = #found, limit + 1, -1 do found[at] = nil end
     return found

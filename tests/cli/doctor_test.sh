@@ -331,9 +331,9 @@ test_a_denial_leads_to_doctor_and_doctor_to_the_line_that_helps() {
 
 test_the_line_to_copy_is_the_advice_of_json() {
     start_pair
-    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -zcard -get >/dev/null
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -zcount -get >/dev/null
     expect_exit 1 "$latchkey" doctor --json -u "unix://app:pw@$sockets/m"
-    check [ "$(jq -r 'select(.name == "rights").advice' printed)" = "ACL SETUSER app +get +zcard" ]
+    check [ "$(jq -r 'select(.name == "rights").advice' printed)" = "ACL SETUSER app +get +zcount" ]
 }
 
 # doctor cannot say more about a wrong password.
@@ -347,10 +347,10 @@ test_a_missing_right_is_found_and_its_advice_helps() {
     local rights
     start_pair
     mapfile -t rights < <(needed_rights)
-    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" -eval -zcard >/dev/null
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" -eval -zcount >/dev/null
     LATCHKEY_PASSWORD=pw expect_exit 1 "$latchkey" doctor -u "unix://app@$sockets/m"
     expect_only rights
-    expect_printed "user app lacks +eval +zcard"
+    expect_printed "user app lacks +eval +zcount"
     ask m ACL SETUSER app resetkeys resetchannels >/dev/null
     expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
     expect_only rights
@@ -428,14 +428,14 @@ test_a_db_that_may_not_be_selected_is_a_right_that_is_missing() {
 test_what_is_wrong_does_not_hide_what_else_is() {
     start_pair
     start_server alone --maxmemory-policy allkeys-lru --maxmemory 1gb
-    ask alone ACL SETUSER app on '>pw' '~other:*' '&lk:*' +@all -zcard >/dev/null
+    ask alone ACL SETUSER app on '>pw' '~other:*' '&lk:*' +@all -zcount >/dev/null
     expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/alone"
     local check
     for check in eviction persistence rights; do
         expect_mark wrong "$check"
     done
     expect_mark note replicas
-    expect_printed '~lk:* +zcard'
+    expect_printed '~lk:* +zcount'
     expect_printed '3 of 10 checks'
     ask r CONFIG SET maxmemory 1gb >/dev/null
     ask r CONFIG SET maxmemory-policy volatile-lru >/dev/null

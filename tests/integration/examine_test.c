@@ -171,12 +171,12 @@ TEST_WITH(fake_before_server, a_clock_that_is_ahead_or_behind_is_measured) {
 /* ------------------------------------------------------------------------------ rights */
 
 TEST_WITH(fake_before_server, what_a_user_lacks_is_named) {
-    ask("ACL SETUSER some on >pw ~lk:* &lk:* +@all -eval -zcard -subscribe");
+    ask("ACL SETUSER some on >pw ~lk:* &lk:* +@all -eval -zcount -subscribe");
     assert_ok(examine_with("some:pw@", (lk_client_options){0}));
     assert_string_equal(facts->user, "some");
-    assert_missing("+eval +zcard +subscribe");
+    assert_missing("+eval +zcount +subscribe");
     assert_ok(examine_with("some:pw@", (lk_client_options){.prefix = "shop"}));
-    assert_missing("~shop:* +eval &shop:* +zcard +subscribe");
+    assert_missing("~shop:* +eval &shop:* +zcount +subscribe");
     ask("ACL DELUSER some");
 }
 

@@ -42,7 +42,7 @@ static void a_forbidden_channel_does_not_hinder_a_release(void **state) {
 static void a_missing_right_to_the_index_is_not_taken_for_a_foreign_value(void **state) {
     const char *renew[] = {"0000000000000000000000000000000f-000000000001", "0", "1", "30000", NULL};
     world_crowd(*state, key, "30000");
-    become(*state, "+@all -zcard ~* &*");
+    become(*state, "+@all -zrangebyscore ~* &*");
     redisReply *renewed = world_run(*state, key, "renew", renew);
     assert_memory_equal(renewed->element[1]->str, "error ", strlen("error "));
     assert_null(strstr(renewed->element[1]->str, "LKTYPE"));

@@ -1,0 +1,12 @@
+-- The value of the first key is not a lock of this version.
+local earlier
+if type(value) == 'string' then
+    earlier = string.find(value, '^lk%d') or string.find(value, '^[ahcx][rwb]%d%d %d+ ')
+elseif string.find(value.err, 'WRONGTYPE') then
+    earlier = type(redis.pcall('HGET', key, 'fence')) == 'string'
+else
+    return value.err -- the rights to it
+end
+if not earlier then return 'LKTYPE ' .. key .. ': holds another type of value than this lock' end
+return 'LKVERSION ' .. key .. ': holds a lock of another version of latchkey; stop the programs that '
+    .. 'use that version, then delete the key'
