@@ -291,7 +291,11 @@ static int run_with_lock(run *self, const settings *wanted, int *ended_by) {
         say_note(
             "lock \"%s\": its last writer did not release it and may have left its work half-done",
             self->name);
-    return release_lock(self, wanted->mode, run_child(self), ended_by);
+    int code = run_child(self);
+    if (!self->is_too_late)
+        return release_lock(self, wanted->mode, code, ended_by);
+    run_release(self, wanted->mode, ended_by); /* LK_LOST or not: the next try begins anew */
+    return code;
 }
 
 /* The rest of -w, once the server has been reached. */
@@ -304,10 +308,13 @@ static int64_t wait_left_ms(const settings *wanted) {
 
 static int run_under_lock(run *self, const settings *wanted) {
     int ended_by = 0, code = 0;
-    lk_status status = run_acquire(self, wanted->mode, wait_left_ms(wanted), &ended_by);
-    if (!ended_by)
-        code = status == LK_OK ? run_with_lock(self, wanted, &ended_by)
-                               : report_not_acquired(self, wanted, status);
+    do {
+        self->is_too_late = false;
+        lk_status status = run_acquire(self, wanted->mode, wait_left_ms(wanted), &ended_by);
+        if (!ended_by)
+            code = status == LK_OK ? run_with_lock(self, wanted, &ended_by)
+                                   : report_not_acquired(self, wanted, status);
+    } while (self->is_too_late && !ended_by);
     close_all(self);
     if (ended_by || self->interrupted)
         code = run_die_by_signal(ended_by ? ended_by : self->interrupted);

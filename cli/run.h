@@ -33,6 +33,7 @@ typedef struct {
     char **command;        /* ends with NULL */
     char error[1100];      /* why the lock could not be acquired or released */
     bool abandoned;        /* the grant said so */
+    bool is_too_late;   /* the lease was nearly over before the command began: it was not started */
     bool skips_cleanup; /* exit without release and lk_close(): they are useless or would block */
     int interrupted;    /* SIGINT if Ctrl-C ended the command; or 0 */
 } run;

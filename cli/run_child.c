@@ -26,7 +26,7 @@
 enum {
     GRACE_PART = 4, /* SIGTERM comes when 1/GRACE_PART of the lease is left */
     GRACE_MOST_MS = 5000,
-    MARGIN_PART = 20, /* SIGKILL comes when 1/MARGIN_PART of the lease is left */
+    MARGIN_PART = 8, /* SIGKILL comes when 1/MARGIN_PART of the lease is left */
     MARGIN_MOST_MS = 500,
     LOST_GRACE_MS = 300, /* from SIGTERM to SIGKILL if the lock is already lost */
     RENEWAL_PART = 10,   /* the guard is told the end of the lease every 1/RENEWAL_PART of it */
@@ -263,6 +263,9 @@ int run_child(run *self) {
     }
     supervise(&c);
     run_guard_end(&c.guard);
+    self->is_too_late = c.failure == RUN_GUARD_TOO_LATE;
+    if (self->is_too_late)
+        return EXIT_LOST;
     if (c.ending) {
         report_loss(&c, true);
         /* Not renewed since: the lease expires before a release could succeed. */

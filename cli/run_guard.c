@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -21,7 +20,6 @@
 /* What the guard waits for: orders from `run`, the exec of the command, the end of children, a timer. */
 enum { RUN, EXEC, CHILDREN, TIMER, SOURCES };
 
-enum { HIGHEST_PRIORITY = -20 };
 static const int64_t never_ms = INT64_MAX;
 
 typedef enum { ORDER_LOST, ORDER_SIGNAL, ORDER_LEAVE } order_word;
@@ -220,12 +218,20 @@ static _Noreturn void guard_loop(guard *self) {
 
 /* ------------------------------------------------------------------------------ the start */
 
-static _Noreturn void become_command(const run_guard_plan *plan, pid_t parent, int failure) {
+/* `run` may have been stopped since the lock was granted. Then another may have the lock by now. */
+static bool is_too_late(const guard *self) {
+    return run_guard_clock_ms() >= due_ms(self);
+}
+
+static _Noreturn void become_command(const guard *self, int failure) {
+    int why = RUN_GUARD_TOO_LATE;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != self->tree.root)
         _exit(1); /* the guard was killed before the prctl() */
-    plan->exec_command(plan->arg);
-    int why = errno;
+    if (!is_too_late(self)) {
+        self->plan->exec_command(self->plan->arg);
+        why = errno;
+    }
     if (write(failure, &why, sizeof why) < 0)
         _exit(1);
     _exit(1);
@@ -251,11 +257,13 @@ static void close_others(const guard *self) {
             close(fd);
 }
 
-/* The guard must act in time on a busy machine. Without the right to do so, this has no effect. */
+/*
+ * The guard must act in time on a busy machine. Without the right to do so, this has no effect. The
+ * command gets the usual priority.
+ */
 static void raise_priority(void) {
     struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-    if (sched_setscheduler(0, SCHED_RR, &least) != 0)
-        setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
 }
 
 static bool open_sources(guard *self, int failure) {
@@ -281,13 +289,17 @@ static bool begin(guard *self) {
     self->tree = (run_tree){.root = getpid(), .session = getsid(0)};
     if (pipe2(failure, O_CLOEXEC) != 0 || !open_sources(self, failure[0]))
         return false;
+    raise_priority();
+    if (is_too_late(self)) {
+        errno = RUN_GUARD_TOO_LATE;
+        return false;
+    }
     self->tree.command = fork();
     if (self->tree.command == 0)
-        become_command(self->plan, self->tree.root, failure[1]);
+        become_command(self, failure[1]);
     if (self->tree.command < 0)
         return false;
     setsid(); /* after the fork: the command stays in the session of `run` */
-    raise_priority();
     close_others(self);
     return true;
 }

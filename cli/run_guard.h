@@ -14,6 +14,7 @@
 
 #include "run.h"
 
+#include <errno.h>
 #include <stdint.h>
 
 /* How the guard ends the command at the end of the lease. */
@@ -31,8 +32,11 @@ typedef struct {
     _Atomic int64_t *lease_end_ms; /* shared memory; by CLOCK_BOOTTIME */
 } run_guard;
 
+/* No exec fails with it. */
+enum { RUN_GUARD_TOO_LATE = ETIME };
+
 typedef enum {
-    GUARD_CANNOT_BEGIN, /* value: errno */
+    GUARD_CANNOT_BEGIN, /* value: errno; RUN_GUARD_TOO_LATE: the lease is over, or nearly */
     GUARD_BEGUN,        /* value: the pid of the command */
     GUARD_STOPPED,      /* a signal stopped the command */
     GUARD_ENDING,       /* the guard has begun to end the command */
