@@ -19,10 +19,20 @@ void say_set_subcommand(const char *name) {
     subcommand = name;
 }
 
+/* Covers all behind the key: a password with mistakes may contain any sign. */
+static void cover_sentinel_password(char *url, size_t length) {
+    static const char key[] = "sentinel_password=";
+    char *found = memmem(url, length, key, sizeof key - 1);
+    char *value = found ? found + sizeof key - 1 : NULL;
+    if (value)
+        memset(value, 'x', (size_t)(url + length - value));
+}
+
 /* Covers all from the first colon to the last @, since a URL may contain mistakes. */
 void cover_passwords(char *text, const char *ends) {
     for (char *at = strstr(text, "://"); at; at = strstr(at + 3, "://")) {
         size_t length = strcspn(at + 3, ends);
+        cover_sentinel_password(at + 3, length); /* first: its @ would count as the last one */
         char *host = memrchr(at + 3, '@', length);
         char *colon = host ? memchr(at + 3, ':', (size_t)(host - at - 3)) : NULL;
         if (colon)

@@ -33,7 +33,7 @@ void say_progress(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* For lk_client_options: prints the library's log lines with --verbose. */
 void say_log(lk_log_level, const char *text, void *arg);
 
-/* Overwrites the password of each URL in the text with x. A byte of `ends` ends a URL. */
+/* Overwrites the passwords of each URL in the text with x. A byte of `ends` ends a URL. */
 void cover_passwords(char *text, const char *ends);
 
 #endif

@@ -193,10 +193,15 @@ typedef struct {
  *       loads OpenSSL when the first such URL is opened.
  *   unix:///path/of/socket[?db=n]
  *       A server at a Unix socket. With a login: unix://user:password@/path.
+ *   redis+sentinel://[login@]host[:port][,host...]/master[/db]
+ *       The server that the sentinels at these hosts name as the master. The client follows
+ *       failovers; docs/GUARANTEES.md says what callers see. The default port is 26379. The login
+ *       is for the servers; sentinels can have their own. rediss+sentinel:// uses TLS for both.
  *
  * `valkey` may be written in place of `redis`. The user may be empty, as in `:password@`. Bytes of
  * the user, the password and the path may be percent-encoded, as in %41. Other users of the machine
  * can see a URL on a command line, so keep the password in a password_file or in LATCHKEY_PASSWORD.
+ * latchkey-url(7) describes all forms of URLs.
  *
  * If url is NULL, the client uses the first of these that is set: the variable LATCHKEY_URL, `url`
  * in the user's configuration file, `url` in the system's configuration file. If none is set, it
@@ -211,7 +216,8 @@ typedef struct {
  *
  *   LK_OK           The client is open.
  *   LK_INVALID      The URL, an option, a variable or a file is not valid; lk_last_error() names
- *                   it, for a configuration file as "file:line: what". Or the configuration sets
+ *                   it, for a configuration file as "file:line: what". Or the sentinels do not know
+ *                   the master. Or the configuration sets
  *                   require_server, and the URL would be local:. Or the server does not have the
  *                   db of the URL.
  *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve locks now: it is a
@@ -223,13 +229,14 @@ typedef struct {
  *                   user, or others can write to it.
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, the TLS module for
  *                   rediss:// is not installed, or the server is older than 6.2, a node of a
- *                   cluster, or a sentinel.
+ *                   cluster, or a sentinel; or, with redis+sentinel://, not a sentinel.
  *   LK_NOMEM        Out of memory, threads or descriptors.
  *   LK_INTERNAL     The server refused with an error that latchkey does not know.
  *
  * Blocks for up to connect_timeout_ms, plus the time to look up the host name. Starts one thread,
- * which renews holds. Later attempts to connect run on short-lived threads. Without `dispatch`, one
- * more thread starts when the program first asks for a callback: log, on_lost or done.
+ * which renews holds; with sentinels, a second one listens to them. Later attempts to connect run
+ * on short-lived threads. Without `dispatch`, one more thread starts when the program first asks
+ * for a callback: log, on_lost or done.
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
 

@@ -19,7 +19,7 @@ static lk_status show_url(const lki_choice *choice, char **out, lki_error *error
     lki_topology *topology = NULL;
     if (strcasecmp(choice->url, "local:") == 0)
         return lki_copy_to(out, "local:") ? LK_OK : lki_error_no_memory(error);
-    lk_status status = lki_topology_open(choice->url, "-", &topology, error);
+    lk_status status = lki_topology_open(choice->url, "-", "-", &topology, error);
     if (status == LK_NOMEM)
         return status;
     status = lki_copy_to(out, topology ? topology->shown : "") ? LK_OK : lki_error_no_memory(error);

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "client/config_files.h"
-#include "net/url.h"
+#include "net/seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static bool is_local(const char *url) {
 
 static bool is_for_its_url(lki_config_key key) {
     return key == LKI_CONFIG_TLS_CA || key == LKI_CONFIG_TLS_CERT || key == LKI_CONFIG_TLS_KEY ||
-           key == LKI_CONFIG_TLS_SERVER_NAME || key == LKI_CONFIG_PASSWORD_FILE;
+           key == LKI_CONFIG_TLS_SERVER_NAME || key == LKI_CONFIG_PASSWORD_FILE ||
+           key == LKI_CONFIG_SENTINEL_PASSWORD_FILE;
 }
 
 static found_value find(const sources *self, lki_config_key key) {
@@ -124,7 +125,7 @@ static lk_status check_requirement(lki_choice *self, const sources *all, lki_err
         self->from[LKI_CONFIG_REQUIRE_SERVER], PATH_SHOWN_MOST, self->from[LKI_CONFIG_URL]);
 }
 
-/* ------------------------------------------------------------------------------ TLS, password */
+/* ------------------------------------------------------------------------------ TLS, passwords */
 
 /* The certificate and its key must come from one source: another key would not match. */
 static lk_status choose_certificate(lki_choice *self, const sources *all, lki_error *error) {
@@ -156,23 +157,39 @@ static lk_status choose_tls(lki_choice *self, const sources *all, lki_error *err
     return choose_certificate(self, all, error);
 }
 
-static lk_status choose_password(lki_choice *self, const sources *all, lki_error *error) {
-    const char *named = secure_getenv("LATCHKEY_PASSWORD"), *path = NULL;
-    char where[WHERE_MOST];
-    if (is_local(self->url) || lki_url_has_password(self->url))
-        return LK_OK;
-    if (named && *named)
-        return lki_copy_to(&self->password, named) ? LK_OK : lki_error_no_memory(error);
-    lk_status status = choose_text(self, all, LKI_CONFIG_PASSWORD_FILE, &path, error);
-    if (status != LK_OK || !path)
-        return status;
-    const char *from = self->from[LKI_CONFIG_PASSWORD_FILE];
+static lk_status read_password_file(const lki_choice *self, const sources *all, lki_config_key key,
+                                    char **out, lki_error *error) {
+    const char *from = self->from[key];
     size_t length = strlen(from);
-    bool in_file = find(all, LKI_CONFIG_PASSWORD_FILE).file != NULL;
-    snprintf(where, sizeof where, "%s%s",
-             from + (length > PATH_SHOWN_MOST ? length - PATH_SHOWN_MOST : 0),
-             in_file ? ": password_file" : "");
-    return lki_password_file_read(path, where, &self->password, error);
+    bool in_file = find(all, key).file != NULL;
+    char where[WHERE_MOST];
+    snprintf(where, sizeof where, "%s%s%s",
+             from + (length > PATH_SHOWN_MOST ? length - PATH_SHOWN_MOST : 0), in_file ? ": " : "",
+             in_file ? lki_config_name(key) : "");
+    return lki_password_file_read(self->texts[key], where, out, error);
+}
+
+/* The password itself is in `variable`, or else in the file that the key names. */
+static lk_status choose_secret(lki_choice *self, const sources *all, const char *variable,
+                               lki_config_key key, char **out, lki_error *error) {
+    const char *named = secure_getenv(variable), *path = NULL;
+    if (named && *named)
+        return lki_copy_to(out, named) ? LK_OK : lki_error_no_memory(error);
+    lk_status status = choose_text(self, all, key, &path, error);
+    return status == LK_OK && path ? read_password_file(self, all, key, out, error) : status;
+}
+
+/* A password that the URL has, or does not need, is not looked for: its file may be missing. */
+static lk_status choose_passwords(lki_choice *self, const sources *all, lki_error *error) {
+    lk_status status = LK_OK;
+    if (!is_local(self->url) && !lki_url_has_password(self->url))
+        status = choose_secret(self, all, "LATCHKEY_PASSWORD", LKI_CONFIG_PASSWORD_FILE,
+                               &self->password, error);
+    if (status == LK_OK && lki_url_is_of_sentinels(self->url) &&
+        !lki_url_has_sentinel_password(self->url))
+        status = choose_secret(self, all, "LATCHKEY_SENTINEL_PASSWORD",
+                               LKI_CONFIG_SENTINEL_PASSWORD_FILE, &self->sentinel_password, error);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------ all keys */
@@ -193,7 +210,7 @@ static lk_status choose_all(lki_choice *self, sources *all, const char *url, lki
                               error)) ||
         (status = choose_tls(self, all, error)))
         return status;
-    return choose_password(self, all, error);
+    return choose_passwords(self, all, error);
 }
 
 static void read_environment(sources *all) {
@@ -229,6 +246,7 @@ static void wipe(char *text) {
 void lki_choice_clear(lki_choice *self) {
     wipe(self->url);
     wipe(self->password);
+    wipe(self->sentinel_password);
     for (int i = 0; i < LKI_CONFIG_COUNT; i++) {
         wipe(self->texts[i]);
         lki_free(self->from[i]);

@@ -6,8 +6,8 @@
  * cannot break a program that names its server itself.
  *
  * Each key is chosen independently, with two exceptions. A tls_key comes from the same source as
- * the tls_cert. And tls_* and password_file of a file that has a url are used with that url only:
- * another url may be that of another server.
+ * the tls_cert. And tls_*, password_file and sentinel_password_file of a file that has a url are
+ * used with that url only: another url may be that of another server.
  */
 #ifndef LKI_CHOICE_H
 #define LKI_CHOICE_H
@@ -15,9 +15,10 @@
 #include "client/config.h"
 
 typedef struct {
-    char *url;           /* may contain a password */
-    char *password;      /* for a URL without one; NULL: none */
-    bool url_is_default; /* the URL is local:, because no source has one */
+    char *url;               /* may contain passwords */
+    char *password;          /* of the servers, for a URL without one; NULL: none */
+    char *sentinel_password; /* of the sentinels, for a URL without one; NULL: none */
+    bool url_is_default;     /* the URL is local:, because no source has one */
     /*
      * The caller's options, with empty ones filled in. Texts belong to the caller, or to `texts`.
      */

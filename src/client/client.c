@@ -22,7 +22,8 @@ static lk_status open_parts(lk_client *client, const lki_choice *choice, lki_err
     lki_session *session = &client->session;
     lk_status status;
     if ((status = lki_settings_read(&choice->options, &session->settings, error)) ||
-        (status = lki_topology_open(choice->url, choice->password, &session->topology, error)) ||
+        (status = lki_topology_open(choice->url, choice->password, choice->sentinel_password,
+                                    &session->topology, error)) ||
         (status = lki_settings_suit(&session->settings, choice->url, error)) ||
         (status = lki_locks_init(&client->locks, session, error)))
         return status;

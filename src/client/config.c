@@ -23,6 +23,10 @@ static const struct {
 #undef KEY_ROW
 _Static_assert(sizeof keys / sizeof *keys == LKI_CONFIG_COUNT, "one row for each key");
 
+const char *lki_config_name(lki_config_key key) {
+    return keys[key].name;
+}
+
 const char *lki_config_variable(lki_config_key key) {
     return keys[key].variable;
 }
@@ -59,7 +63,7 @@ bool lki_config_flag(const char *text, bool *out) {
     return false;
 }
 
-/* "-" stands for a password, which may be elsewhere: a URL with a user alone is valid here. */
+/* "-" stands for passwords that may be elsewhere: a URL with a user alone is valid here. */
 static lk_status check_url(const char *url, const char *where, lki_error *error) {
     lki_topology *topology = NULL;
     lki_error refused;
@@ -68,7 +72,7 @@ static lk_status check_url(const char *url, const char *where, lki_error *error)
     if (strncasecmp(url, "local:", strlen("local:")) == 0)
         return lki_error_set(error, LK_INVALID, "%s: the URL has something after local:; remove it",
                              where);
-    lk_status status = lki_topology_open(url, "-", &topology, &refused);
+    lk_status status = lki_topology_open(url, "-", "-", &topology, &refused);
     if (status == LK_OK)
         topology->methods->close(topology);
     else if (status == LK_NOMEM)

@@ -10,24 +10,26 @@
 #include <stdbool.h>
 
 /* Each key: its name in a file, its name in the environment, and how a value is checked. */
-#define LKI_CONFIG_KEYS(X)                                                  \
-    X(URL, "url", "LATCHKEY_URL", URL)                                      \
-    X(PREFIX, "prefix", "LATCHKEY_PREFIX", PREFIX)                          \
-    X(APP, "app", "LATCHKEY_APP", APP)                                      \
-    X(TLS_CA, "tls_ca", "LATCHKEY_TLS_CA", PATH)                            \
-    X(TLS_CERT, "tls_cert", "LATCHKEY_TLS_CERT", PATH)                      \
-    X(TLS_KEY, "tls_key", "LATCHKEY_TLS_KEY", PATH)                         \
-    X(TLS_SERVER_NAME, "tls_server_name", "LATCHKEY_TLS_SERVER_NAME", TEXT) \
-    X(PASSWORD_FILE, "password_file", "LATCHKEY_PASSWORD_FILE", PATH)       \
-    X(CONNECT_TIMEOUT, "connect_timeout", "LATCHKEY_CONNECT_TIMEOUT", TIME) \
-    X(COMMAND_TIMEOUT, "command_timeout", "LATCHKEY_COMMAND_TIMEOUT", TIME) \
+#define LKI_CONFIG_KEYS(X)                                                                       \
+    X(URL, "url", "LATCHKEY_URL", URL)                                                           \
+    X(PREFIX, "prefix", "LATCHKEY_PREFIX", PREFIX)                                               \
+    X(APP, "app", "LATCHKEY_APP", APP)                                                           \
+    X(TLS_CA, "tls_ca", "LATCHKEY_TLS_CA", PATH)                                                 \
+    X(TLS_CERT, "tls_cert", "LATCHKEY_TLS_CERT", PATH)                                           \
+    X(TLS_KEY, "tls_key", "LATCHKEY_TLS_KEY", PATH)                                              \
+    X(TLS_SERVER_NAME, "tls_server_name", "LATCHKEY_TLS_SERVER_NAME", TEXT)                      \
+    X(PASSWORD_FILE, "password_file", "LATCHKEY_PASSWORD_FILE", PATH)                            \
+    X(SENTINEL_PASSWORD_FILE, "sentinel_password_file", "LATCHKEY_SENTINEL_PASSWORD_FILE", PATH) \
+    X(CONNECT_TIMEOUT, "connect_timeout", "LATCHKEY_CONNECT_TIMEOUT", TIME)                      \
+    X(COMMAND_TIMEOUT, "command_timeout", "LATCHKEY_COMMAND_TIMEOUT", TIME)                      \
     X(REQUIRE_SERVER, "require_server", "LATCHKEY_REQUIRE_SERVER", FLAG)
 
 #define LKI_CONFIG_ENUM(key, name, variable, kind) LKI_CONFIG_##key,
 typedef enum { LKI_CONFIG_KEYS(LKI_CONFIG_ENUM) LKI_CONFIG_COUNT } lki_config_key;
 #undef LKI_CONFIG_ENUM
 
-const char *lki_config_variable(lki_config_key);
+const char *lki_config_name(lki_config_key);     /* in a file */
+const char *lki_config_variable(lki_config_key); /* in the environment */
 
 /* A time is 1 ms to a day; a flag is yes, no, true, false, 1 or 0. False: the text is not one. */
 bool lki_config_time(const char *text, int64_t *ms);

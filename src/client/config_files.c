@@ -2,7 +2,7 @@
 #include "client/config_files.h"
 
 #include "base/memory.h"
-#include "net/url.h"
+#include "net/seeds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,15 +131,16 @@ static bool is_absent(const char *path, int failed) {
 
 static lk_status check_secret(const lki_config *config, const contents *found, lki_error *error) {
     const lki_config_entry *url = &config->entries[LKI_CONFIG_URL];
-    const char *fault =
-        url->value && lki_url_has_password(url->value) ? fault_of_secret(&found->status) : NULL;
+    bool of_servers = url->value && lki_url_has_password(url->value);
+    bool of_sentinels = url->value && lki_url_has_sentinel_password(url->value);
+    const char *fault = of_servers || of_sentinels ? fault_of_secret(&found->status) : NULL;
     if (!fault)
         return LK_OK;
     return lki_error_set(
         error, LK_INVALID,
-        "%s:%u: url: it contains a password, but the file %s; a password_file can hold the "
-        "password instead",
-        config->path, url->line, fault);
+        "%s:%u: url: it contains a password, but the file %s; a %s can hold the password instead",
+        config->path, url->line, fault,
+        lki_config_name(of_servers ? LKI_CONFIG_PASSWORD_FILE : LKI_CONFIG_SENTINEL_PASSWORD_FILE));
 }
 
 static lk_status read_config(const char *path, bool must_exist, lki_config *out, lki_error *error) {

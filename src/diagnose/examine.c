@@ -284,12 +284,13 @@ static lk_status examine(examination *self, lki_topology *topology, const lki_se
                          lki_error *error) {
     lki_endpoint endpoint = {0};
     lki_transport *transport = NULL;
-    lki_tls_files tls = lki_settings_tls(settings);
-    int64_t deadline_us = lki_after_ms(lki_now_us(), settings->connect_timeout_ms);
-    lk_status status = topology->methods->locate(topology, 0, deadline_us, -1, &endpoint, error);
+    lki_reach reach = {lki_settings_tls(settings),
+                       lki_after_ms(lki_now_us(), settings->connect_timeout_ms), -1};
+    lk_status status = topology->methods->locate(topology, 0, &reach, &endpoint, error);
     if (status != LK_OK)
         return status;
-    status = lki_transport_open(&endpoint, &tls, deadline_us, -1, NULL, &transport, error);
+    status = lki_transport_open(&endpoint, &reach.tls, reach.deadline_us, -1, NULL, &transport,
+                                error);
     if (status == LK_OK)
         status = examine_at(self, &endpoint, transport, settings, error);
     lki_transport_close(transport);
@@ -304,7 +305,8 @@ lk_status lki_examine(const lki_choice *choice, lk_facts **out, lki_error *error
     lk_status status =
         self ? lki_settings_read(&choice->options, &settings, error) : lki_error_no_memory(error);
     if (status == LK_OK)
-        status = lki_topology_open(choice->url, choice->password, &topology, error);
+        status = lki_topology_open(choice->url, choice->password, choice->sentinel_password,
+                                   &topology, error);
     if (status == LK_OK)
         status = lki_settings_suit(&settings, choice->url, error);
     if (status == LK_OK)

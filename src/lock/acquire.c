@@ -129,7 +129,7 @@ void lki_acquire_report_cut(lki_operation *op) {
 }
 
 static void cancel_refused(lki_operation *op, const char *text) {
-    lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->cancel_sent, text);
+    lki_refusal refusal = lki_server_refused(op->lock->server, op->cancel_sent, text);
     lki_lock_note_refusal(op->lock, &refusal);
     if (refusal.kind != LKI_REFUSED_RESEND)
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "lock/operation.h"
 #include "lock/renewal.h"
+#include "lock/repeats.h"
 
 enum { RENEW_AHEAD_SHARE = 20 }; /* of the lease; see renew_along */
 
@@ -18,6 +19,7 @@ lk_status lki_locks_init(lki_locks *locks, lki_session *session, lki_error *erro
 void lki_locks_free(lki_locks *locks) {
     lki_table_free(&locks->table);
     lki_timers_free(&locks->timers);
+    lki_repeats_free(&locks->repeats);
     lki_free(locks->due);
 }
 
@@ -64,8 +66,11 @@ static void connected(lk_lock *lock, const lki_error *error) {
     renew_now(lock);
     if (lock->asked)
         lock->asked->retry_us = 0;
-    if (lock->waiting)
-        lock->waiting->refresh_in_doubt = false;
+    if (!lock->waiting)
+        return;
+    lock->waiting->refresh_in_doubt = false;
+    if (lock->waiting->life != lock->server->life)
+        lock->waiting->queued_server_us = 0; /* another server has another clock */
 }
 
 /* Without a connection other timeouts apply, so callers must compute theirs again. */
@@ -103,7 +108,9 @@ static void refused(lk_lock *lock, const lki_error *error) {
 }
 
 static void on_connected(void *context, lki_server *server) {
-    visit_all(context, server, connected, NULL);
+    lki_locks *locks = context;
+    lki_repeats_send(&locks->repeats, server);
+    visit_all(locks, server, connected, NULL);
 }
 
 static void on_disconnected(void *context, lki_server *server) {

@@ -9,6 +9,14 @@
 #include "lock/timers.h"
 #include "session/session.h"
 
+typedef struct lki_repeat lki_repeat;
+
+/* See repeats.h. */
+typedef struct {
+    lki_repeat *first, *last; /* the oldest first */
+    size_t count;
+} lki_repeats;
+
 typedef struct {
     lki_session *session;
     lki_table table;
@@ -16,6 +24,7 @@ typedef struct {
     /* Handles that have changed since the last drain. First come, first settled: so requests go out
      * in the order of the calls. */
     lk_lock *dirty, *last_dirty;
+    lki_repeats repeats;
     lk_lock **due;        /* for each server, the handles to renew now; used by the keeper */
     uint64_t last_number; /* the greatest number of a handle */
     size_t operations;    /* that are not over */

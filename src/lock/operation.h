@@ -73,6 +73,7 @@ struct lki_operation {
     uint64_t request;        /* its request number; 0: takes a new one when it is sent */
     uint64_t fence;          /* sent with the request */
     int64_t first_sent_us;   /* when it was first sent under this number */
+    unsigned life;           /* of the server, when it was first sent under this number */
     bool asked_again;        /* sent more than once under this number */
     bool refresh_in_doubt;   /* the connection of a refresh was lost; the server may still do it */
     uint64_t queued_server_us; /* at this time of the server it was in the queue; 0: unknown */

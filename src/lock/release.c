@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "lock/hold.h"
 #include "lock/operation.h"
+#include "lock/repeats.h"
 
 /*
  * Whether there is a count of this mode to release or downgrade; if not, reports and ends the
@@ -93,16 +94,19 @@ static void finish(lki_operation *op, lk_status status) {
 /*
  * SPEC 9.6: if the server has done the release, and the handle has no hold left, it answers
  * not-held to the repeated request. So the release succeeded, unless the hold may have expired
- * before.
+ * before, or another server answers: that may never have had the hold.
  */
 static bool was_done_already(const lki_operation *op) {
     const lk_lock *lock = op->lock;
-    return op->in_doubt && lock->reads + lock->writes == 1 && lki_now_us() < lock->deadline_us;
+    return op->in_doubt && op->life == lock->server->life && lock->reads + lock->writes == 1 &&
+           lki_now_us() < lock->deadline_us;
 }
 
 void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
+    if (answer->word == LKI_ANSWER_RELEASED && lock->session->topology->methods->watch)
+        lki_repeats_note(&lock->locks->repeats, op);
     if (op->reported) {
         /*
          * One not-held answer means that the whole hold is gone: the other counts need no release.

@@ -191,7 +191,7 @@ static void entry_lost(const entry *e) {
 }
 
 static lki_refusal read_refusal(const batch *b, const char *text) {
-    lki_refusal refusal = lki_form_refused(&b->server->form, b->sent, text);
+    lki_refusal refusal = lki_server_refused(b->server, b->sent, text);
     if (refusal.kind != LKI_REFUSED_RESEND)
         log_refusal(b, text, refusal.advice,
                     b->count > 1 && is_about_an_entry(&refusal) ? "; each is sent alone now" : "");

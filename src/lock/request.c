@@ -60,6 +60,7 @@ static void ask(lki_operation *op, int64_t now_us) {
     if (!op->request) {
         op->request = ++lock->last_request;
         op->first_sent_us = now_us;
+        op->life = lock->server->life;
         op->queued_server_us = 0;
         op->asked_again = op->refresh_in_doubt = false;
         if (op->kind == LKI_DO_ACQUIRE)
@@ -146,7 +147,7 @@ static void refused_for_good(lki_operation *op, const lki_refusal *refusal, cons
 
 /* An error reply: this request was not done. If an earlier one is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
-    lki_refusal refusal = lki_form_refused(&op->lock->server->form, op->ask_sent, text);
+    lki_refusal refusal = lki_server_refused(op->lock->server, op->ask_sent, text);
     lki_lock_note_refusal(op->lock, &refusal);
     if (op->state == LKI_CANCELING) {
         refused_while_canceling(op);

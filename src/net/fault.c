@@ -70,6 +70,11 @@ static bool begins_with_code(const char *text, const char *code) {
     return strncmp(text, code, length) == 0 && (text[length] == ' ' || !text[length]);
 }
 
+/* Inside a script, the code may stand in the middle of the text. */
+bool lki_fault_is_replica(const char *text) {
+    return strstr(text, "READONLY ");
+}
+
 lki_fault lki_fault_read(const char *text) {
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (begins_with_code(text, faults[i].code))

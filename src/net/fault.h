@@ -10,6 +10,9 @@ typedef struct {
     const char *advice; /* the cause, or what to do: a clause that can follow a semicolon */
 } lki_fault;
 
+/* Whether a replica has refused to write. */
+bool lki_fault_is_replica(const char *error_reply);
+
 lki_fault lki_fault_read(const char *error_reply); /* LK_INTERNAL: an error not known here */
 
 #endif

@@ -106,7 +106,8 @@ static lk_status check_mode(const lki_talk *talk, const char *info, lki_error *e
                              talk->shown);
     if (mode && strncmp(mode, "sentinel", strlen("sentinel")) == 0)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s: the server is a sentinel; give the address of the master",
+                             "%s: the server is a sentinel; use redis+sentinel://, or give the "
+                             "address of the master",
                              talk->shown);
     return LK_OK;
 }
@@ -128,9 +129,8 @@ static lk_status check_role(const lki_talk *talk, const char *info, lki_error *e
     const char *role = lki_info_field(info, "role:");
     if (role && strncmp(role, "slave", strlen("slave")) == 0)
         return lki_error_set(error, LK_UNAVAILABLE,
-                             "%s: READONLY: the server is a replica; give the address of its "
-                             "master",
-                             talk->shown);
+                             "%s: READONLY: the server is a replica; %s", talk->shown,
+                             talk->if_replica);
     return LK_OK;
 }
 
@@ -264,6 +264,8 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
                      .deadline_us = greeting->deadline_us,
                      .stop_fd = greeting->stop_fd,
                      .shown = endpoint->shown,
+                     .if_replica = greeting->is_found ? "it is not the master any more, or not yet"
+                                                      : "give the address of its master",
                      .may_want_tls = is_first && endpoint->host && !endpoint->tls};
     lki_identity identity = {0};
     if (!talk.reader)

@@ -17,6 +17,7 @@ typedef struct {
     int stop_fd;       /* readable: give up with LK_CANCELED; -1: never */
     const char *shown; /* the URL of the server, for error texts */
     size_t heard;      /* bytes received so far */
+    const char *if_replica; /* for lki_greet: the advice if the server is a replica */
     bool may_want_tls; /* plain TCP that has never worked: errors may hint at rediss:// */
 } lki_talk;
 

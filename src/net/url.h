@@ -1,6 +1,7 @@
 /*
  * The URL of a server, and the endpoint that it describes: redis://, rediss://, valkey://,
  * valkeys://, unix://. Handles text only: opens nothing, and reads no environment variable.
+ * seeds.h has the URLs of sentinels and clusters.
  */
 #ifndef LKI_URL_H
 #define LKI_URL_H
@@ -27,10 +28,12 @@ bool lki_endpoint_copy(const lki_endpoint *, lki_endpoint *out); /* false: out o
  */
 lk_status lki_url_read(const char *url, const char *password, lki_endpoint *out, lki_error *);
 
-/* Whether the scheme is one of a server without TLS. False for local: and for unknown schemes. */
+/*
+ * These also know the URLs of seeds.h. lki_url_is_plain: whether the scheme is one without TLS;
+ * false for local: and for unknown schemes. lki_url_has_password: whether the URL contains a
+ * password for the servers that have the locks.
+ */
 bool lki_url_is_plain(const char *url);
-
-/* Whether the URL of a server contains a password. */
 bool lki_url_has_password(const char *url);
 
 #endif

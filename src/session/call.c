@@ -29,7 +29,7 @@ static void finish(lki_call *call, lk_status status, const char *text) {
 }
 
 static void refused(lki_call *call, const char *text) {
-    lki_refusal refusal = lki_form_refused(&call->server->form, call->sent, text);
+    lki_refusal refusal = lki_server_refused(call->server, call->sent, text);
     char sentence[LKI_ERROR_MOST];
     call->is_wide = call->is_wide || refusal.needs_both_keys;
     snprintf(sentence, sizeof sentence, "%s; %s", text, refusal.advice);

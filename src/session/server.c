@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "net/fault.h"
 #include "net/resp.h"
 #include "session/session.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -156,11 +158,18 @@ static int64_t heartbeat_ms(const lki_server *server) {
     return server->waiting ? WAITING_HEARTBEAT_MS : HEARTBEAT_MS;
 }
 
+static bool is_same_process(const lki_identity *a, const char *run_id) {
+    return *a->run_id && strcmp(a->run_id, run_id) == 0;
+}
+
 /* dialed_us: when dialing began, which was before any message on this connection. */
 static lk_status wire_attach(lki_wire *wire, const dialed *found, int64_t dialed_us) {
     if (lki_link_attach(&wire->link, found->transport) != LK_OK)
         return LK_NOMEM;
+    if (!is_messages(wire) && strcmp(wire->identity.run_id, found->identity.run_id) != 0)
+        wire->server->life++;
     wire->down_since_us = LKI_NEVER;
+    wire->dialed_us = dialed_us;
     wire->up_since_us = lki_now_us();
     wire->unreachable = false;
     wire->identity = found->identity;
@@ -180,20 +189,22 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     lki_session *session = wire->server->session;
     lki_endpoint endpoint = {0};
     dialed found = {0};
-    lki_tls_files tls = lki_settings_tls(&session->settings);
-    int64_t deadline_us = lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms);
+    lki_reach reach = {lki_settings_tls(&session->settings),
+                       lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms),
+                       session->stop_fd};
     lki_greeting greeting = {.endpoint = &endpoint,
                              .name = session->settings.connection_name,
                              .channel = is_messages(wire) ? session->channel : NULL,
+                             .is_found = session->topology->methods->watch,
                              .earlier = earlier,
-                             .deadline_us = deadline_us,
+                             .deadline_us = reach.deadline_us,
                              .stop_fd = session->stop_fd};
-    lk_status status = session->topology->methods->locate(
-        session->topology, wire->server->index, deadline_us, session->stop_fd, &endpoint, error);
+    lk_status status = session->topology->methods->locate(session->topology, wire->server->index,
+                                                          &reach, &endpoint, error);
     if (status != LK_OK)
         return status;
-    status = lki_transport_open(&endpoint, &tls, deadline_us, session->stop_fd, &wire->dialing_fd,
-                                &found.transport, error);
+    status = lki_transport_open(&endpoint, &reach.tls, reach.deadline_us, session->stop_fd,
+                                &wire->dialing_fd, &found.transport, error);
     if (status == LK_OK)
         status = lki_greet(found.transport, &greeting, &found.identity, error);
     atomic_store(&wire->dialing_fd, -1);
@@ -226,10 +237,33 @@ static void log_connected(const lki_wire *wire) {
             is_messages(wire) ? " for messages" : "");
 }
 
+static void break_as_moved(lki_wire *wire) {
+    lki_error error;
+    lki_error_set(&error, LK_UNAVAILABLE, "%s: another server has the locks now",
+                  wire->server->session->topology->shown);
+    lki_link_break(&wire->link, &error);
+}
+
+/*
+ * Both wires must lead to one server. Otherwise messages would come from a new master, which grants
+ * a copy of our waiter, while renewals go to the old one. The wire that was dialed first asked the
+ * topology first, so it is the one that leads to the old server.
+ */
+static void keep_to_one_server(lki_server *server) {
+    lki_wire *commands = &server->commands, *messages = &server->messages;
+    if (!lki_link_is_up(&commands->link) || !lki_link_is_up(&messages->link) ||
+        strcmp(commands->identity.run_id, messages->identity.run_id) == 0)
+        return;
+    break_as_moved(commands->dialed_us < messages->dialed_us ? commands : messages);
+}
+
 static void report_connected(lki_wire *wire) {
     lki_server *server = wire->server;
     lki_session *session = server->session;
     log_connected(wire);
+    keep_to_one_server(server);
+    if (!lki_link_is_up(&wire->link))
+        return;
     if (is_messages(wire))
         session->events->subscribed(session->context, server);
     else
@@ -311,6 +345,24 @@ void lki_server_dial_now(lki_server *server) {
     wire->failures = 1;
     wire->next_dial_us = lki_now_us();
     lki_keeper_kick(server->session);
+}
+
+void lki_server_moved(lki_server *server, const char *run_id) {
+    lki_wire *wires[] = {&server->commands, &server->messages};
+    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++)
+        if (!is_same_process(&wires[i]->identity, run_id))
+            break_as_moved(wires[i]);
+    lki_server_dial_now(server);
+}
+
+lki_refusal lki_server_refused(lki_server *server, lki_sent sent, const char *error_reply) {
+    lki_refusal refusal = lki_form_refused(&server->form, sent, error_reply);
+    if (!lki_fault_is_replica(error_reply) || !server->session->topology->methods->watch)
+        return refusal;
+    refusal.kind = LKI_REFUSED_LATER;
+    refusal.advice = "the master has changed";
+    lki_server_moved(server, "");
+    return refusal;
 }
 
 void lki_server_want_messages(lki_server *server) {

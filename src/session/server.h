@@ -31,6 +31,7 @@ typedef struct {
     int64_t next_dial_us; /* not before this */
     unsigned failures;    /* in a row: failed attempts, and connections that soon broke */
     bool unreachable;     /* the last attempt failed */
+    int64_t dialed_us;    /* when dialing began that made the last connection */
     int64_t up_since_us;
     int64_t down_since_us;  /* LKI_NEVER: it is up */
     lki_error why;          /* the reason why it is down */
@@ -50,6 +51,7 @@ struct lki_server {
     size_t index; /* in the topology */
     lki_wire commands, messages;
     lki_form form;
+    unsigned life;        /* rises when the commands wire reaches another server process */
     uint64_t floor;       /* the greatest fence or time that it has told this client (SPEC 8.1) */
     size_t waiting;       /* operations in the queues of the server */
     size_t async_waiting; /* of these, the ones without a caller that waits */
@@ -66,6 +68,18 @@ void lki_server_close_after_fork(lki_server *); /* in a child: only closes the d
 /* For the keeper: dials wires that are down, breaks silent ones. Returns when to call it again. */
 LKI_UNLOCKS int64_t lki_server_tend(lki_server *, int64_t now_us);
 void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
+
+/*
+ * Another server has the locks now: breaks the wires that lead to a server with another run id.
+ * run_id "": breaks both.
+ */
+void lki_server_moved(lki_server *, const char *run_id);
+
+/*
+ * What an error reply to a command of this server means. If the server is a replica now, and the
+ * topology can find the master, the wires are made anew and the command is to be sent again.
+ */
+lki_refusal lki_server_refused(lki_server *, lki_sent, const char *error_reply);
 
 /* Dials now if the server is down, and starts again with short pauses between attempts. */
 void lki_server_dial_now(lki_server *);

@@ -88,6 +88,23 @@ static lk_status prepare_callbacks(lki_session *session, lki_error *error) {
     return status;
 }
 
+static void moved(void *context, size_t server, const char *run_id) {
+    lki_session *session = context;
+    pthread_mutex_lock(&session->monitor);
+    lki_server_moved(&session->servers[server], run_id);
+    lki_session_settle(session);
+    pthread_mutex_unlock(&session->monitor);
+}
+
+static lk_status watch_servers(lki_session *session, lki_error *error) {
+    lki_topology *topology = session->topology;
+    lki_watcher watcher = {.tls = lki_settings_tls(&session->settings),
+                           .stop_fd = session->stop_fd,
+                           .moved = moved,
+                           .context = session};
+    return topology->methods->watch ? topology->methods->watch(topology, &watcher, error) : LK_OK;
+}
+
 lk_status lki_session_open(lki_session *session, lki_error *error) {
     lk_status status;
     session->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -95,9 +112,9 @@ lk_status lki_session_open(lki_session *session, lki_error *error) {
         return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
     if ((status = draw_id(session->id, error)) || (status = make_channel(session, error)) ||
         (status = make_servers(session, error)) || (status = prepare_callbacks(session, error)) ||
-        (status = connect_all(session, error)))
+        (status = connect_all(session, error)) || (status = lki_keeper_start(session, error)))
         return status;
-    return lki_keeper_start(session, error);
+    return watch_servers(session, error);
 }
 
 /* ------------------------------------------------------------------------------ closing */
@@ -110,6 +127,8 @@ static void make_readable(int stop_fd) {
 
 void lki_session_stop(lki_session *session) {
     make_readable(session->stop_fd);
+    if (session->topology && session->topology->methods->unwatch)
+        session->topology->methods->unwatch(session->topology);
     lki_keeper_stop(session);
     for (size_t i = 0; i < session->server_count; i++)
         lki_server_join_dialers(&session->servers[i]);
@@ -139,6 +158,8 @@ void lki_session_free(lki_session *session) {
 void lki_session_close_after_fork(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++)
         lki_server_close_after_fork(&session->servers[i]);
+    if (session->topology->methods->close_after_fork)
+        session->topology->methods->close_after_fork(session->topology);
     close(session->keeper.kick);
     close(session->keeper.timer);
     close(session->stop_fd);

@@ -27,13 +27,13 @@ static size_t embedded_server_of(const lki_topology *topology, const char *name)
     return 0;
 }
 
-static lk_status embedded_locate(lki_topology *topology, size_t server, int64_t deadline_us,
-                                 int stop_fd, lki_endpoint *out, lki_error *error) {
+static lk_status embedded_locate(lki_topology *topology, size_t server, const lki_reach *reach,
+                                 lki_endpoint *out, lki_error *error) {
     (void)server;
     const embedded *self = (const embedded *)topology;
     lki_endpoint found = {0};
-    lk_status status =
-        lki_local_ensure(&self->environment, deadline_us, stop_fd, &found.path, error);
+    lk_status status = lki_local_ensure(&self->environment, reach->deadline_us, reach->stop_fd,
+                                        &found.path, error);
     if (status != LK_OK)
         return status;
     if (!lki_copy_to(&found.shown, topology->shown)) {
@@ -44,11 +44,13 @@ static lk_status embedded_locate(lki_topology *topology, size_t server, int64_t 
     return LK_OK;
 }
 
-static lk_status embedded_open(const char *url, const char *password, lki_topology **out,
-                               lki_error *error) {
-    static const lki_topology_methods methods = {embedded_close, embedded_count, embedded_server_of,
-                                                 embedded_locate};
-    (void)password;
+static lk_status embedded_open(const char *url, const char *password, const char *sentinel_password,
+                               lki_topology **out, lki_error *error) {
+    static const lki_topology_methods methods = {.close = embedded_close,
+                                                 .server_count = embedded_count,
+                                                 .server_of = embedded_server_of,
+                                                 .locate = embedded_locate};
+    (void)password, (void)sentinel_password;
     if (url[strlen("local:")])
         return lki_error_set(error, LK_INVALID, "the URL has something after local:; remove it");
     embedded *self = lki_new(sizeof *self);

@@ -25,17 +25,20 @@ static size_t single_server_of(const lki_topology *topology, const char *name) {
     return 0;
 }
 
-static lk_status single_locate(lki_topology *topology, size_t server, int64_t deadline_us,
-                               int stop_fd, lki_endpoint *out, lki_error *error) {
-    (void)server, (void)deadline_us, (void)stop_fd;
+static lk_status single_locate(lki_topology *topology, size_t server, const lki_reach *reach,
+                               lki_endpoint *out, lki_error *error) {
+    (void)server, (void)reach;
     const single *self = (const single *)topology;
     return lki_endpoint_copy(&self->endpoint, out) ? LK_OK : lki_error_no_memory(error);
 }
 
-static lk_status single_open(const char *url, const char *password, lki_topology **out,
-                             lki_error *error) {
-    static const lki_topology_methods methods = {single_close, single_count, single_server_of,
-                                                 single_locate};
+static lk_status single_open(const char *url, const char *password, const char *sentinel_password,
+                             lki_topology **out, lki_error *error) {
+    static const lki_topology_methods methods = {.close = single_close,
+                                                 .server_count = single_count,
+                                                 .server_of = single_server_of,
+                                                 .locate = single_locate};
+    (void)sentinel_password;
     single *self = lki_new(sizeof *self);
     if (!self)
         return lki_error_no_memory(error);

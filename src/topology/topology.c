@@ -4,12 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
-static const lki_topology_kind *const kinds[] = {&lki_topology_single, &lki_topology_embedded};
+static const lki_topology_kind *const kinds[] = {&lki_topology_single, &lki_topology_embedded,
+                                                 &lki_topology_sentinel};
 
 /* Planned schemes have an error of their own, so that users do not look for a typing mistake. */
-static const char *const planned[] = {"redis+sentinel",   "rediss+sentinel", "valkey+sentinel",
-                                      "valkeys+sentinel", "redis+cluster",   "rediss+cluster",
-                                      "valkey+cluster",   "valkeys+cluster", "quorum"};
+static const char *const planned[] = {"redis+cluster", "rediss+cluster", "valkey+cluster",
+                                      "valkeys+cluster", "quorum"};
 
 static bool is_scheme(const char *url, size_t length, const char *scheme) {
     return strlen(scheme) == length && strncasecmp(url, scheme, length) == 0;
@@ -23,8 +23,8 @@ static const lki_topology_kind *find(const char *url, size_t length) {
     return NULL;
 }
 
-lk_status lki_topology_open(const char *url, const char *password, lki_topology **out,
-                            lki_error *error) {
+lk_status lki_topology_open(const char *url, const char *password, const char *sentinel_password,
+                            lki_topology **out, lki_error *error) {
     const char *colon = strchr(url, ':');
     if (!*url)
         return lki_error_set(error, LK_INVALID,
@@ -33,16 +33,16 @@ lk_status lki_topology_open(const char *url, const char *password, lki_topology 
     if (!colon)
         return lki_error_set(error, LK_INVALID,
                              "the URL has no scheme; it must begin with local:, redis://, "
-                             "rediss://, valkey://, valkeys:// or unix://");
+                             "rediss://, valkey://, valkeys://, unix:// or redis+sentinel://");
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
-        return kind->open(url, password, out, error);
+        return kind->open(url, password, sentinel_password, out, error);
     for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
         if (is_scheme(url, length, planned[i]))
             return lki_error_set(error, LK_UNSUPPORTED,
                                  "this version of latchkey does not support %s:", planned[i]);
     return lki_error_set(error, LK_INVALID,
                          "the scheme of the URL is not one of local:, redis://, rediss://, "
-                         "valkey://, valkeys:// and unix://");
+                         "valkey://, valkeys://, unix:// and redis+sentinel://");
 }

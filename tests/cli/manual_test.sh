@@ -149,6 +149,43 @@ test_the_examples_of_latchkey_conf_5_are_understood() {
     expect_said /no/such
 }
 
+# The page lists every scheme of the code, and each has an example.
+test_the_schemes_of_urls_are_those_of_latchkey_url_7() {
+    {
+        echo local
+        sed -nE 's/^ +\{"([a-z+]+)", "[a-z]+", LKI_URL_.*/\1/p' "$source_folder/src/net/url_parts.c"
+    } | sort >schemes
+    check grep -qx valkeys+cluster schemes
+    section "$pages/latchkey-url.7" FORMS | sed -nE 's/^\.It Li ([a-z+]+):.*/\1/p' | sort >in_page
+    expect_same "the schemes" schemes in_page
+    examples "$pages/latchkey-url.7" | sed 's/:.*//' | sort -u >in_examples
+    expect_same "the schemes of the examples" schemes in_examples
+}
+
+# The parser is content with the first line if it complains about the second. A planned scheme is complained about
+# as such.
+test_the_examples_of_latchkey_url_7_are_understood() {
+    local url
+    examples "$pages/latchkey-url.7" >urls
+    check [ -s urls ]
+    while read -r url; do
+        printf 'url = %s\nnonsense\n' "$url" >mine.conf
+        expect_exit 78 env LATCHKEY_CONFIG="$PWD/mine.conf" "$latchkey" ls
+        grep -qE 'mine.conf:2: |does not support (redis|valkey)s?[+]cluster:' said ||
+            fail "$url: $(cat said)"
+    done <urls
+}
+
+test_pages_that_latchkey_url_7_names_refer_back_to_it() {
+    local name number
+    section "$pages/latchkey-url.7" 'SEE ALSO' | sed -nE 's/^\.Xr ([a-z.-]+) ([1-8]).*/\1 \2/p' >named
+    check [ -s named ]
+    while read -r name number; do
+        section "$pages/$name.$number" 'SEE ALSO' >there
+        check grep -q '^\.Xr latchkey-url 7' there
+    done <named
+}
+
 test_the_page_of_the_library_has_each_function_type_and_status() {
     local header=$source_folder/include/latchkey.h
     grep '^LK_API' "$header" | grep -oE '\blk_[a-z0-9_]+\(' | tr -d '(' | sort -u >functions

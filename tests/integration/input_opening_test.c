@@ -46,9 +46,8 @@ TEST(a_url_that_cannot_be_read_is_refused_by_its_part) {
 
 TEST(topologies_to_come_are_unsupported) {
     static const char *const urls[] = {
-        "redis+sentinel://a,b,c/m", "rediss+sentinel://a,b/m", "valkey+sentinel://a/m",
-        "redis+cluster://a,b",      "rediss+cluster://a",      "valkey+cluster://a",
-        "valkeys+sentinel://a,b/m", "valkeys+cluster://a",     "quorum:redis://a,redis://b",
+        "redis+cluster://a,b", "rediss+cluster://a",         "valkey+cluster://a",
+        "valkeys+cluster://a", "quorum:redis://a,redis://b",
     };
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
         assert_not_opened(urls[i], NULL, LK_UNSUPPORTED, "version");

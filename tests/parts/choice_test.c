@@ -26,6 +26,7 @@ enum { NOBODY_UID = 65534 };
 
 static char root[] = "/tmp/latchkey-choice-XXXXXX";
 static char users[64], systems[64], secret[64], other_secret[64];
+static const char sentinels[] = "redis+sentinel://h/m";
 static bool has_more_rights; /* than its user: secure_getenv(3) says nothing */
 
 /* In the place of the C library's. */
@@ -57,6 +58,7 @@ static int set_up(void **state) {
         unsetenv(lki_config_variable((lki_config_key)i));
     unsetenv("LATCHKEY_CONFIG");
     unsetenv("LATCHKEY_PASSWORD");
+    unsetenv("LATCHKEY_SENTINEL_PASSWORD");
     unsetenv("HOME");
     setenv("XDG_CONFIG_HOME", root, 1);
     has_more_rights = false;
@@ -240,6 +242,7 @@ static void a_program_with_more_rights_than_its_user_reads_the_systems_file_alon
     setenv("LATCHKEY_URL", "redis://environment", 1);
     setenv("LATCHKEY_PREFIX", "e", 1);
     setenv("LATCHKEY_PASSWORD", "e", 1);
+    setenv("LATCHKEY_SENTINEL_PASSWORD", "e", 1);
     setenv("LATCHKEY_CONFIG", "/dev/null", 1);
     setenv("HOME", root, 1);
     has_more_rights = true;
@@ -247,6 +250,9 @@ static void a_program_with_more_rights_than_its_user_reads_the_systems_file_alon
     assert_string_equal(choice.url, "redis://system");
     assert_null(choice.options.prefix);
     assert_null(choice.password);
+    lki_choice_clear(&choice);
+    choice = read_choice(sentinels, NULL);
+    assert_null(choice.sentinel_password);
     lki_choice_clear(&choice);
 }
 
@@ -517,10 +523,74 @@ static void a_password_file_has_one_line(void **state) {
     assert_invalid(NULL, "No such file");
 }
 
+static void assert_sentinel_password(const char *url, const char *expected) {
+    lki_choice choice = read_choice(url, NULL);
+    assert_text(choice.sentinel_password, expected);
+    lki_choice_clear(&choice);
+}
+
+static void
+the_password_of_sentinels_is_that_of_the_environment_before_that_of_a_file(void **state) {
+    (void)state;
+    char *text = test_print("sentinel_password_file = %s\n", secret);
+    write_file(systems, text, 0644);
+    free(text);
+    assert_sentinel_password(sentinels, NULL); /* with a URL of the caller, no file is read */
+    setenv("LATCHKEY_URL", sentinels, 1);
+    assert_sentinel_password(NULL, "hunter2");
+    setenv("LATCHKEY_SENTINEL_PASSWORD_FILE", other_secret, 1);
+    assert_sentinel_password(NULL, "hunter3");
+    assert_sentinel_password(sentinels, "hunter3");
+    setenv("LATCHKEY_SENTINEL_PASSWORD", "hunter4", 1);
+    assert_sentinel_password(NULL, "hunter4");
+    assert_sentinel_password(sentinels, "hunter4");
+    assert_sentinel_password("redis+sentinel://h/m?sentinel_password=own", NULL);
+    assert_sentinel_password("redis+sentinel://:own@h/m", "hunter4");
+}
+
+static void the_passwords_of_servers_and_sentinels_are_apart(void **state) {
+    (void)state;
+    setenv("LATCHKEY_PASSWORD", "hunter4", 1);
+    assert_sentinel_password(sentinels, NULL);
+    assert_password(sentinels, "hunter4");
+    assert_password("redis+sentinel://h/m?sentinel_password=own", "hunter4");
+    assert_password("redis+sentinel://:own@h/m", NULL);
+    unsetenv("LATCHKEY_PASSWORD");
+    setenv("LATCHKEY_SENTINEL_PASSWORD", "hunter5", 1);
+    assert_password(sentinels, NULL);
+}
+
+/* Its file is not even opened. */
+static void urls_without_sentinels_need_no_password_of_sentinels(void **state) {
+    (void)state;
+    static const char *const urls[] = {"redis://h", "unix:///s", "local:", "redis+cluster://h"};
+    setenv("LATCHKEY_SENTINEL_PASSWORD_FILE", "/no/such", 1);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        assert_sentinel_password(urls[i], NULL);
+    assert_invalid(sentinels, "LATCHKEY_SENTINEL_PASSWORD_FILE: /no/such");
+}
+
+static void a_password_file_of_sentinels_has_the_rules_of_a_password_file(void **state) {
+    (void)state;
+    char *text = test_print("url = redis://system\nsentinel_password_file = %s\n", secret);
+    write_file(systems, text, 0644);
+    setenv("LATCHKEY_URL", sentinels, 1);
+    assert_sentinel_password(NULL, NULL); /* it is for the url beside it */
+    write_file(systems, strchr(text, '\n'), 0644);
+    assert_sentinel_password(NULL, "hunter2");
+    assert_int_equal(chmod(secret, 0644), 0);
+    assert_invalid(NULL, place(systems, 2));
+    assert_invalid(NULL, ": sentinel_password_file: ");
+    assert_invalid(NULL, "open to others: chmod 600");
+    free(text);
+}
+
 static void a_password_in_the_url_of_a_file_that_others_may_read_is_refused(void **state) {
     (void)state;
     write_file(users, "prefix = a\nurl = redis://:hunter2@h\n", 0644);
     assert_invalid(NULL, place(users, 2));
+    assert_invalid(NULL, "it contains a password");
+    write_file(users, "url = redis+sentinel://h/m?sentinel_password=hunter2\n", 0644);
     assert_invalid(NULL, "it contains a password");
     write_file(users, "url = redis://user@h\n", 0644);
     assert_url(NULL, "redis://user@h", place(users, 1));
@@ -627,6 +697,10 @@ int main(void) {
         CHOICE_TEST(the_password_is_that_of_the_environment_before_that_of_a_file),
         CHOICE_TEST(a_password_file_that_others_may_read_is_refused),
         CHOICE_TEST(a_password_file_has_one_line),
+        CHOICE_TEST(the_password_of_sentinels_is_that_of_the_environment_before_that_of_a_file),
+        CHOICE_TEST(the_passwords_of_servers_and_sentinels_are_apart),
+        CHOICE_TEST(urls_without_sentinels_need_no_password_of_sentinels),
+        CHOICE_TEST(a_password_file_of_sentinels_has_the_rules_of_a_password_file),
         CHOICE_TEST(a_password_in_the_url_of_a_file_that_others_may_read_is_refused),
         CHOICE_TEST(defaults_tell_who_chose_and_no_password),
         CHOICE_TEST(a_fault_is_the_same_for_open_examine_and_defaults),

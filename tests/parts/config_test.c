@@ -56,6 +56,7 @@ static void every_key_is_read_with_its_line(void **state) {
                               "tls_key = /key\n"
                               "tls_server_name = name\n"
                               "password_file = /secret\n"
+                              "sentinel_password_file = /other\n"
                               "connect_timeout = 500ms\n"
                               "command_timeout = 5s\n"
                               "require_server = yes");
@@ -67,9 +68,10 @@ static void every_key_is_read_with_its_line(void **state) {
     assert_entry(&config, LKI_CONFIG_TLS_KEY, "/key", 6);
     assert_entry(&config, LKI_CONFIG_TLS_SERVER_NAME, "name", 7);
     assert_entry(&config, LKI_CONFIG_PASSWORD_FILE, "/secret", 8);
-    assert_entry(&config, LKI_CONFIG_CONNECT_TIMEOUT, "500ms", 9);
-    assert_entry(&config, LKI_CONFIG_COMMAND_TIMEOUT, "5s", 10);
-    assert_entry(&config, LKI_CONFIG_REQUIRE_SERVER, "yes", 11);
+    assert_entry(&config, LKI_CONFIG_SENTINEL_PASSWORD_FILE, "/other", 9);
+    assert_entry(&config, LKI_CONFIG_CONNECT_TIMEOUT, "500ms", 10);
+    assert_entry(&config, LKI_CONFIG_COMMAND_TIMEOUT, "5s", 11);
+    assert_entry(&config, LKI_CONFIG_REQUIRE_SERVER, "yes", 12);
     lki_config_clear(&config);
 }
 
@@ -125,12 +127,14 @@ static void values_that_cannot_be_are_refused(void **state) {
         {"url = redis://", "url: "},
         {"url = redis://h:99999", "port"},
         {"url = local:x", "after local:"},
-        {"url = redis+sentinel://h", "does not support"},
+        {"url = redis+sentinel://h", "master"},
+        {"url = redis+cluster://h", "does not support"},
         {"url = \"redis://h\"", "url: "},
         {"prefix = {a}", "prefix: it must be"},
         {"tls_ca = ca.pem", "absolute"},
         {"tls_cert = ./x", "absolute"},
         {"password_file = ~/secret", "absolute"},
+        {"sentinel_password_file = secret", "absolute"},
         {"require_server = maybe", "yes or no"},
         {"require_server = YES", "yes or no"},
         {"connect_timeout = 5", "a unit"},

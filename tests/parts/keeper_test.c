@@ -64,7 +64,8 @@ static void open_scene(scene *self) {
     *self = (scene){.next_us = LKI_NEVER};
     lki_session_init(&self->session, &events, self);
     assert_int_equal(lki_settings_read(&options, &self->session.settings, &error), LK_OK);
-    assert_int_equal(lki_topology_open(server_url, NULL, &self->session.topology, &error), LK_OK);
+    assert_int_equal(lki_topology_open(server_url, NULL, NULL, &self->session.topology, &error),
+                     LK_OK);
     assert_int_equal(lki_session_open(&self->session, &error), LK_OK);
 }
 

@@ -117,8 +117,10 @@ static void what_is_given_is_taken_and_copied(void **state) {
 static void options_of_tls_suit_a_url_with_tls_alone(void **state) {
     (void)state;
     char given[] = "x";
-    static const char *const plain[] = {"redis://h", "valkey://h", "unix:///s", "REDIS://h"};
-    static const char *const others[] = {"rediss://h", "valkeys://h", "local:"};
+    static const char *const plain[] = {"redis://h", "valkey://h",           "unix:///s",
+                                        "REDIS://h", "redis+sentinel://h/m", "valkey+cluster://h"};
+    static const char *const others[] = {"rediss://h", "valkeys://h",
+                                         "local:", "valkeys+sentinel://h/m", "rediss+cluster://h"};
     const struct {
         const char *name;
         lki_settings settings;

@@ -258,9 +258,20 @@ static void a_slash_in_a_password_is_explained(void **state) {
 
 static void an_unknown_scheme_is_refused_by_name(void **state) {
     (void)state;
-    const char *const urls[] = {"",           "h",          "h:6379",   "redis:h",
-                                "redis:/h",   "://h",       "http://h", "redi://h",
-                                "redisss://", "redis ://h", "unix:/",   "rediss+x://"};
+    const char *const urls[] = {"",
+                                "h",
+                                "h:6379",
+                                "redis:h",
+                                "redis:/h",
+                                "://h",
+                                "http://h",
+                                "redi://h",
+                                "redisss://",
+                                "redis ://h",
+                                "unix:/",
+                                "rediss+x://",
+                                "redis+sentinel://h/m",
+                                "redis+cluster://h"};
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
         assert_refused(urls[i], "scheme");
 }

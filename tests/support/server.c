@@ -21,14 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_MOST_MS = 10000, POLL_MS = 5, OWN_WORDS = 15 };
+enum { START_MOST_MS = 10000, POLL_MS = 5 };
 
 struct test_server {
     char *program, *folder, *socket;
-    char **words;                    /* its command line */
+    char *settings;                  /* its settings file; NULL: none */
+    test_words words;                /* its command line */
     char *clock;                     /* the file of its stepped clock; NULL: the machine's clock */
     _Atomic int64_t *clock_ahead_us; /* that file, mapped */
     pid_t pid;
+    bool paused;
     pid_t starter; /* a forked child must not stop its parent's servers when it ends */
     test_server *next;
 };
@@ -48,8 +50,11 @@ static void end(test_server *server, int with_signal) {
     if (server->pid <= 0)
         return;
     kill(server->pid, with_signal);
+    if (server->paused) /* otherwise SIGTERM waits, and so do we */
+        kill(server->pid, SIGCONT);
     while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR) {}
     server->pid = 0;
+    server->paused = false;
 }
 
 static void end_and_free(test_server *server) {
@@ -58,9 +63,8 @@ static void end_and_free(test_server *server) {
         nftw(server->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     if (server->clock_ahead_us)
         munmap((void *)server->clock_ahead_us, sizeof *server->clock_ahead_us);
-    for (char **word = server->words; word && *word; word++)
-        free(*word);
-    free(server->words);
+    test_words_free(&server->words);
+    free(server->settings);
     free(server->program);
     free(server->folder);
     free(server->socket);
@@ -103,33 +107,15 @@ static void arrange_cleanup(void) {
     }
 }
 
-static char **command_line(const test_server *server, const char *const *options) {
-    char **words = NULL;
-    size_t count = 0;
-    const char *own[OWN_WORDS] = {server->program,
-                                  "--port",
-                                  "0",
-                                  "--unixsocket",
-                                  server->socket,
-                                  "--unixsocketperm",
-                                  "700",
-                                  "--dir",
-                                  server->folder,
-                                  "--save",
-                                  "",
-                                  "--appendonly",
-                                  "no",
-                                  "--logfile",
-                                  "server.log"};
-    for (size_t i = 0; i < OWN_WORDS; i++) {
-        words = test_grow(words, count, sizeof *words);
-        words[count++] = test_copy(own[i], strlen(own[i]));
-    }
-    for (; options && *options; options++) {
-        words = test_grow(words, count, sizeof *words);
-        words[count++] = test_copy(*options, strlen(*options));
-    }
-    return test_grow(words, count, sizeof *words);
+static void set_command_line(test_server *server, const char *const *options) {
+    test_words *words = &server->words;
+    test_words_add(words, server->program, NULL);
+    if (server->settings)
+        test_words_add(words, server->settings, NULL);
+    test_words_add(words, "--port", "0", "--unixsocket", server->socket, "--unixsocketperm", "700",
+                   "--dir", server->folder, "--save", "", "--appendonly", "no", "--logfile",
+                   "server.log", NULL);
+    test_words_add_all(words, options);
 }
 
 static void run_child(const test_server *server, pid_t parent) {
@@ -147,7 +133,7 @@ static void run_child(const test_server *server, pid_t parent) {
         setenv("LD_PRELOAD", TEST_STEPPED_CLOCK, 1);
         setenv("LATCHKEY_TEST_CLOCK", server->clock, 1);
     }
-    execvp(server->program, server->words);
+    execvp(server->program, server->words.list);
     _exit(127);
 }
 
@@ -158,12 +144,18 @@ static void spawn(test_server *server) {
         run_child(server, parent);
 }
 
+/* A server that wants a password first is ready too. One that loads its data is not. */
+static bool shows_readiness(const redisReply *reply) {
+    return reply && (reply->type == REDIS_REPLY_STATUS ||
+                     (reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOAUTH", 6) == 0));
+}
+
 static bool answers(const test_server *server) {
     bool yes = false;
     redisContext *context = redisConnectUnix(server->socket);
     if (context && !context->err) {
         redisReply *reply = redisCommand(context, "PING");
-        yes = reply && reply->type == REDIS_REPLY_STATUS;
+        yes = shows_readiness(reply);
         freeReplyObject(reply);
     }
     if (context)
@@ -221,7 +213,19 @@ static bool make_clock(test_server *server) {
     return true;
 }
 
-static test_server *start(const char *program, const char *const *options, bool with_clock) {
+static bool write_settings(test_server *server, const char *text) {
+    server->settings = test_print("%s/server.conf", server->folder);
+    FILE *file = fopen(server->settings, "w");
+    bool written = file && fputs(text, file) >= 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    if (!written)
+        perror(server->settings);
+    return written;
+}
+
+static test_server *start(const char *program, const char *settings, const char *const *options,
+                          bool with_clock) {
     pthread_once(&cleanup_once, arrange_cleanup);
     const char *parent = getenv("TMPDIR");
     test_server *server = test_alloc(1, sizeof *server);
@@ -237,8 +241,10 @@ static test_server *start(const char *program, const char *const *options, bool 
     server->socket = test_print("%s/socket", server->folder);
     if (with_clock && !make_clock(server))
         goto failed;
+    if (settings && !write_settings(server, settings))
+        goto failed;
 
-    server->words = command_line(server, options);
+    set_command_line(server, options);
     /* Listed before it runs: from the fork on, the end of this process must find it. */
     pthread_mutex_lock(&servers_lock);
     server->next = servers;
@@ -260,11 +266,16 @@ failed:
 }
 
 test_server *test_server_start(const char *program, const char *const *options) {
-    return start(program, options, false);
+    return start(program, NULL, options, false);
+}
+
+test_server *test_server_start_with_settings(const char *program, const char *settings,
+                                             const char *const *options) {
+    return start(program, settings, options, false);
 }
 
 test_server *test_server_start_with_clock(const char *program, const char *const *options) {
-    return start(program, options, true);
+    return start(program, NULL, options, true);
 }
 
 void test_server_step_clock(test_server *server, int64_t us) {
@@ -285,6 +296,37 @@ bool test_server_start_again(test_server *server) {
         return true;
     show_log(server);
     return false;
+}
+
+/* Returns when the kernel has done it: a signal alone would let the server answer for a moment. */
+static void signal_and_await(test_server *server, int number, int change) {
+    int status;
+    pid_t changed;
+    kill(server->pid, number);
+    do
+        changed = waitpid(server->pid, &status, change);
+    while (changed < 0 && errno == EINTR);
+    if (changed > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+        server->pid = 0;
+    server->paused = server->pid > 0 && number == SIGSTOP;
+}
+
+void test_server_pause(test_server *server) {
+    pthread_mutex_lock(&servers_lock);
+    if (server->pid > 0 && !server->paused)
+        signal_and_await(server, SIGSTOP, WUNTRACED);
+    pthread_mutex_unlock(&servers_lock);
+}
+
+void test_server_continue(test_server *server) {
+    pthread_mutex_lock(&servers_lock);
+    if (server->paused)
+        signal_and_await(server, SIGCONT, WCONTINUED);
+    pthread_mutex_unlock(&servers_lock);
+}
+
+bool test_server_runs(const test_server *server) {
+    return server->pid > 0 && !server->paused;
 }
 
 void test_server_stop(test_server *server) {

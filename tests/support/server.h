@@ -20,6 +20,13 @@ typedef struct test_server test_server;
  * may be NULL itself. Returns NULL when that fails, after saying why on stderr.
  */
 test_server *test_server_start(const char *program, const char *const *options);
+
+/*
+ * The same, with a settings file that has this text. The server may rewrite the file, and reads it
+ * again when it is started again. An option overrides the setting of the same name.
+ */
+test_server *test_server_start_with_settings(const char *program, const char *settings,
+                                             const char *const *options);
 void test_server_stop(test_server *); /* NULL is fine */
 
 /*
@@ -30,6 +37,16 @@ void test_server_stop(test_server *); /* NULL is fine */
  */
 void test_server_end(test_server *, int with_signal);
 bool test_server_start_again(test_server *);
+
+/*
+ * Pauses the server with SIGSTOP, and lets it go on with SIGCONT. Its connections stay open
+ * meanwhile. A paused server can be ended and stopped.
+ */
+void test_server_pause(test_server *);
+void test_server_continue(test_server *);
+
+/* False once the server is ended or paused by the functions above. */
+bool test_server_runs(const test_server *);
 
 /*
  * The same as test_server_start, with a wall clock that the test can step while the server runs: every step moves it by

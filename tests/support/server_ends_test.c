@@ -22,8 +22,11 @@ typedef struct {
 
 typedef void ending(void);
 
-/* Starts a server in a process that then ends like that; returns what was started. */
-static started run_and_end(ending *how, int signal_sent) {
+/*
+ * Starts a server in a process that then ends like that; returns what was started. The signals are
+ * sent to the server and to the process, in this order; 0: none.
+ */
+static started run_and_end(ending *how, int server_signal, int signal_sent) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
@@ -41,6 +44,8 @@ static started run_and_end(ending *how, int signal_sent) {
     started note;
     assert_int_equal(read(ends[0], &note, sizeof note), sizeof note);
     assert_true(note.pid > 0);
+    if (server_signal)
+        kill(note.pid, server_signal);
     if (signal_sent)
         kill(child, signal_sent);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -105,35 +110,51 @@ static void a_program_that_is_not_there_is_told(void **state) {
 
 static void a_test_that_exits_takes_its_server_along(void **state) {
     (void)state;
-    started note = run_and_end(end_by_exit, 0);
+    started note = run_and_end(end_by_exit, 0, 0);
     assert_server_ends(&note);
     assert_int_not_equal(access(folder_of(&note), F_OK), 0);
 }
 
 static void a_test_that_aborts_takes_its_server_along(void **state) {
     (void)state;
-    started note = run_and_end(abort, 0);
+    started note = run_and_end(abort, 0, 0);
     assert_server_ends(&note);
     assert_int_not_equal(access(folder_of(&note), F_OK), 0);
 }
 
 static void a_test_that_is_terminated_takes_its_server_along(void **state) {
     (void)state;
-    started note = run_and_end(wait_for_signal, SIGTERM);
+    started note = run_and_end(wait_for_signal, 0, SIGTERM);
+    assert_server_ends(&note);
+    assert_int_not_equal(access(folder_of(&note), F_OK), 0);
+}
+
+static void a_test_that_is_terminated_takes_its_paused_server_along(void **state) {
+    (void)state;
+    started note = run_and_end(wait_for_signal, SIGSTOP, SIGTERM);
     assert_server_ends(&note);
     assert_int_not_equal(access(folder_of(&note), F_OK), 0);
 }
 
 /* Nobody is left to remove the folder then. */
-static void a_test_that_is_killed_takes_its_server_along(void **state) {
-    (void)state;
-    started note = run_and_end(wait_for_signal, SIGKILL);
+static void assert_killed_test_leaves_only_its_folder(int server_signal) {
+    started note = run_and_end(wait_for_signal, server_signal, SIGKILL);
     assert_server_ends(&note);
     char *folder = folder_of(&note), log[300];
     snprintf(log, sizeof log, "%s/server.log", folder);
     unlink(note.socket);
     unlink(log);
     assert_int_equal(rmdir(folder), 0);
+}
+
+static void a_test_that_is_killed_takes_its_server_along(void **state) {
+    (void)state;
+    assert_killed_test_leaves_only_its_folder(0);
+}
+
+static void a_test_that_is_killed_takes_its_paused_server_along(void **state) {
+    (void)state;
+    assert_killed_test_leaves_only_its_folder(SIGSTOP);
 }
 
 int main(void) {
@@ -144,7 +165,9 @@ int main(void) {
         cmocka_unit_test(a_test_that_exits_takes_its_server_along),
         cmocka_unit_test(a_test_that_aborts_takes_its_server_along),
         cmocka_unit_test(a_test_that_is_terminated_takes_its_server_along),
+        cmocka_unit_test(a_test_that_is_terminated_takes_its_paused_server_along),
         cmocka_unit_test(a_test_that_is_killed_takes_its_server_along),
+        cmocka_unit_test(a_test_that_is_killed_takes_its_paused_server_along),
     };
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

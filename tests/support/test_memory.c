@@ -100,3 +100,35 @@ void test_text_quote(test_text *text, const char *bytes, size_t length) {
     }
     test_text_add(text, "\"", 1);
 }
+
+static void add_word(test_words *words, const char *word) {
+    words->list = test_grow(words->list, words->count, sizeof *words->list);
+    words->list[words->count++] = test_copy(word, strlen(word));
+}
+
+/* test_grow only has room for the next word, which is NULL until it is added. */
+static void end_words(test_words *words) {
+    words->list = test_grow(words->list, words->count, sizeof *words->list);
+}
+
+void test_words_add(test_words *words, ...) {
+    va_list arguments;
+    va_start(arguments, words);
+    for (const char *word; (word = va_arg(arguments, const char *));)
+        add_word(words, word);
+    va_end(arguments);
+    end_words(words);
+}
+
+void test_words_add_all(test_words *words, const char *const *added) {
+    for (; added && *added; added++)
+        add_word(words, *added);
+    end_words(words);
+}
+
+void test_words_free(test_words *words) {
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+    free(words->list);
+    *words = (test_words){0};
+}

@@ -26,4 +26,15 @@ void test_text_print(test_text *, const char *format, ...) __attribute__((format
 /* A text as it stands in a scenario: quoted, with escapes; long repetitions shortened. */
 void test_text_quote(test_text *, const char *bytes, size_t length);
 
+/* A list of words, for instance a command line; NULL follows the last one. */
+typedef struct {
+    char **list;
+    size_t count;
+} test_words;
+
+/* Adds copies of these words; NULL ends them. */
+void test_words_add(test_words *, ...) __attribute__((sentinel));
+void test_words_add_all(test_words *, const char *const *); /* NULL is fine */
+void test_words_free(test_words *);
+
 #endif

@@ -200,6 +200,7 @@ int empty_server(void **state) {
     (void)state;
     unsetenv("LATCHKEY_URL");
     unsetenv("LATCHKEY_PASSWORD");
+    unsetenv("LATCHKEY_SENTINEL_PASSWORD");
     ask("FLUSHALL");
     return 0;
 }
