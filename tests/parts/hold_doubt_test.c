@@ -48,6 +48,7 @@ static lki_operation *begin(lki_kind kind, lk_mode mode) {
 static lki_operation *begin_release_in_doubt(lk_mode mode) {
     lki_operation *op = begin(LKI_DO_RELEASE, mode);
     op->in_doubt = true;
+    op->life = lock->server->life;
     op->fence = lock->fence;
     lock->asked = op;
     lki_operation_set(op, LKI_ASKED);
@@ -67,6 +68,16 @@ static void a_repeated_release_that_is_not_held_was_done_before(void **state) {
     (void)state;
     hold(lk_wrlock);
     assert_int_equal(not_held(begin_release_in_doubt(LK_WRITE)), LK_OK);
+    let_go();
+}
+
+/* Another server process answers, which may never have had the hold. */
+static void a_repeated_release_that_is_not_held_on_another_server_was_lost(void **state) {
+    (void)state;
+    hold(lk_wrlock);
+    lki_operation *op = begin_release_in_doubt(LK_WRITE);
+    lock->server->life++;
+    assert_int_equal(not_held(op), LK_LOST);
     let_go();
 }
 
@@ -108,6 +119,8 @@ static void a_grant_while_the_last_release_is_in_doubt_begins_a_new_hold(void **
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_repeated_release_that_is_not_held_was_done_before, empty_server),
+        cmocka_unit_test_setup(a_repeated_release_that_is_not_held_on_another_server_was_lost,
+                               empty_server),
         cmocka_unit_test_setup(a_repeated_release_that_is_not_held_after_the_lease_was_lost,
                                empty_server),
         cmocka_unit_test_setup(a_grant_while_the_last_release_is_in_doubt_begins_a_new_hold,
