@@ -304,6 +304,16 @@ static bool begin(guard *self) {
     return true;
 }
 
+/*
+ * If a process exits with orders unread, its peer gets ECONNRESET, and not the reports that were sent before. So
+ * the guard reads all orders until `run` has read the reports.
+ */
+static _Noreturn void await_leave(const guard *self) {
+    order given;
+    while (recv(self->sources[RUN].fd, &given, sizeof given, 0) > 0 && given.word != ORDER_LEAVE) {}
+    _exit(1);
+}
+
 static _Noreturn void guard_main(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,
                                  int run_fd) {
     guard self = {.plan = plan, .lease_end_ms = lease_end_ms};
@@ -311,7 +321,8 @@ static _Noreturn void guard_main(const run_guard_plan *plan, const _Atomic int64
     if (begin(&self))
         guard_loop(&self);
     report(&self, GUARD_CANNOT_BEGIN, errno);
-    _exit(1);
+    ended(&self);
+    await_leave(&self);
 }
 
 /* ------------------------------------------------------------------------------ run's side */
