@@ -1,5 +1,5 @@
 -- The bytes of a lock. No other file knows this layout. Numbers are little-endian, without padding. The
--- letters are those of struct.pack: c3 and c45 are texts of that length, s is a text and a NUL, B, H and
+-- letters mean the same as in struct.pack: c3 and c45 are texts of that length, s is a text and a NUL, B, H and
 -- I4 are integers of 1, 2 and 4 bytes, d is a double.
 --
 -- The first key of a lock has a header. If the lock is packed, its records follow. If it is indexed, the

@@ -7,7 +7,7 @@
  *
  * Each key is chosen independently, with two exceptions. A tls_key comes from the same source as
  * the tls_cert. And tls_*, password_file and sentinel_password_file of a file that has a url are
- * used with that url only: another url may be that of another server.
+ * used with that url only: another url may name another server.
  */
 #ifndef LKI_CHOICE_H
 #define LKI_CHOICE_H

@@ -106,7 +106,7 @@ typedef struct {
 /* Call it once for each error reply: it remembers a script that the server lacks. */
 lki_refusal lki_form_refused(lki_form *, lki_sent, const char *error_reply);
 
-/* For an error inside a reply, such as that of one entry of a renewal; was_wide: of its key. */
+/* For the error of one entry inside a reply. was_wide: the entry had both keys. */
 lki_refusal lki_refusal_read(const char *error, bool was_wide);
 
 #endif

@@ -101,7 +101,7 @@ static void handle_faults(void (*handler)(int)) {
     sigaction(SIGSEGV, &action, NULL);
 }
 
-/* The state of now is that of an earlier sequence. */
+/* An earlier sequence has reached the present state too. */
 static const char *compare_with(size_t earlier) {
     static walk_world twin;
     walk_path path;

@@ -4,7 +4,7 @@
  *
  *   deadlines        as the number of seconds that may pass until they have passed
  *   fences, tickets  by their rank
- *   request numbers  by their rank among those of their handle
+ *   request numbers  by their rank among the numbers of their handle
  *
  * Not in it: ages, texts, and the order of deadlines within the same second, which decides only the
  * order in which expired holds are dropped. The instant at which the mark is forgotten is not in it
