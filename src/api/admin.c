@@ -22,16 +22,21 @@ static lk_status check_name(const char *name) {
                 : lki_fail(LK_INVALID, "the lock's name is NULL");
 }
 
-/* Runs a call about one lock, with the monitor held. */
-static lk_status run(lk_client *client, lki_call *call, const char *name, lki_error *error) {
-    char what[WHAT_MOST];
-    snprintf(what, sizeof what, "lock \"%s\"", name);
-    call->what = what;
-    return lki_call_run(call, lki_session_server(&client->session, name), error);
-}
-
 static lki_key key_of(const lki_call *call, const char *prefix, const char *name) {
     return (lki_key){prefix, name, call->is_wide};
+}
+
+/* Runs a call about one lock, with the monitor held. */
+static lk_status run(lk_client *client, lki_call *call, const char *name, lki_error *error) {
+    lki_session *session = &client->session;
+    char what[WHAT_MOST], key[LKI_KEY_MOST];
+    snprintf(what, sizeof what, "lock \"%s\"", name);
+    call->what = what;
+    size_t length = lki_key_print(key_of(call, session->settings.prefix, name), key);
+    call->has_slot = true;
+    call->slot = lki_topology_slot(session->topology, key, length);
+    lki_server *server = lki_session_server(session, call->slot, error);
+    return server ? lki_call_run(call, server, error) : error->status;
 }
 
 /* ------------------------------------------------------------------------------ inspect */
@@ -202,7 +207,7 @@ static void call_each(listing *self, lk_list_fn *each, void *arg) {
     }
 }
 
-static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
+static lk_status scan_once(lki_server *server, listing *self, lki_error *error) {
     scan_step *step = lki_call_new(sizeof *step);
     if (!step)
         return lki_error_no_memory(error);
@@ -210,8 +215,21 @@ static lk_status scan_once(lk_client *client, listing *self, lki_error *error) {
     step->call.encode = encode_scan;
     step->call.answered = scan_answered;
     step->whole = self;
-    lk_status status = lki_call_run(&step->call, lki_session_server(&client->session, ""), error);
+    lk_status status = lki_call_run(&step->call, server, error);
     lki_call_free(&step->call);
+    return status;
+}
+
+/* All locks of the server with this index. */
+static lk_status scan_server(lki_session *session, size_t index, listing *self, lki_error *error) {
+    lki_server *server = lki_session_server_at(session, index, error);
+    lk_status status = server ? LK_OK : error->status;
+    memcpy(self->cursor, "0", 2);
+    while (status == LK_OK) {
+        status = scan_once(server, self, error);
+        if (strcmp(self->cursor, "0") == 0)
+            break;
+    }
     return status;
 }
 
@@ -221,19 +239,20 @@ static lk_status scan_all(lk_client *client, listing *self) {
     lk_status status = lki_enter(client, LKI_MAY_BLOCK);
     if (status != LK_OK)
         return status;
-    self->prefix = client->session.settings.prefix;
-    client->session.calls++;
-    do {
-        status = scan_once(client, self, &error);
-    } while (status == LK_OK && strcmp(self->cursor, "0") != 0);
-    client->session.calls--;
-    pthread_cond_broadcast(&client->session.ended);
-    lki_leave(&client->session);
+    lki_session *session = &client->session;
+    self->prefix = session->settings.prefix;
+    session->calls++;
+    for (size_t i = lki_session_next(session, 0); status == LK_OK && i != SIZE_MAX;
+         i = lki_session_next(session, i + 1))
+        status = scan_server(session, i, self, &error);
+    session->calls--;
+    pthread_cond_broadcast(&session->ended);
+    lki_leave(session);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
 lk_status lk_list(lk_client *client, const char *pattern, lk_list_fn *each, void *arg) {
-    listing self = {.pattern = pattern, .cursor = "0"};
+    listing self = {.pattern = pattern};
     if (!each)
         return lki_fail(LK_INVALID, "each is NULL");
     if (pattern && strlen(pattern) > LKI_NAME_MOST)

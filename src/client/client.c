@@ -24,8 +24,7 @@ static lk_status open_parts(lk_client *client, const lki_choice *choice, lki_err
     if ((status = lki_settings_read(&choice->options, &session->settings, error)) ||
         (status = lki_topology_open(choice->url, choice->password, choice->sentinel_password,
                                     &session->topology, error)) ||
-        (status = lki_settings_suit(&session->settings, choice->url, error)) ||
-        (status = lki_locks_init(&client->locks, session, error)))
+        (status = lki_settings_suit(&session->settings, choice->url, error)))
         return status;
     return lki_session_open(session, error);
 }
@@ -36,6 +35,7 @@ lk_status lki_client_open(const lki_choice *choice, lk_client **out, lki_error *
         return lki_error_no_memory(error);
     lki_session_init(&client->session, &lki_locks_events, &client->locks);
     client->session.destroy = destroy;
+    lki_locks_init(&client->locks, &client->session);
     lk_status status = open_parts(client, choice, error);
     if (status == LK_OK)
         *out = client;
@@ -63,8 +63,10 @@ static void release_all(lk_client *client) {
     lki_session *session = &client->session;
     lki_locks_shut(&client->locks);
     for (size_t i = 0; i < session->server_count; i++) {
-        lki_server_dial_now(&session->servers[i]);
-        lki_server_push(&session->servers[i]);
+        if (!session->servers[i])
+            continue;
+        lki_server_dial_now(session->servers[i]);
+        lki_server_push(session->servers[i]);
     }
     struct timespec end = monotonic_after_ms(session->settings.command_timeout_ms);
     size_t settled = client->locks.settled;

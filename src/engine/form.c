@@ -53,7 +53,7 @@ static void add_arguments(lki_bytes *out, const lki_pack *pack) {
 static lki_sent add_head(lki_form *form, lki_bytes *out, lki_script_id id, size_t keys,
                          size_t arguments) {
     const lki_script *script = &lki_scripts[id];
-    lki_sent sent = {.script = id, .with_text = form->lacks[id]};
+    lki_sent sent = {.script = id, .with_text = form->lacks[id], .keys = keys};
     form->lacks[id] = false;
     lki_resp_command(out, 3 + keys + arguments);
     if (sent.with_text) {
@@ -172,18 +172,19 @@ static const struct {
 } refusals[] = {
     {"LKTYPE",
      {LKI_REFUSED_FINAL, LK_INVALID,
-      "a key of this name belongs to another program; choose another name or prefix", false}},
+      "a key of this name belongs to another program; choose another name or prefix", false,
+      false}},
     {"LKVERSION",
      {LKI_REFUSED_FINAL, LK_INVALID,
       "programs that share a prefix must use versions of latchkey with the same format of locks",
-      false}},
+      false, false}},
     {"LKDEPTH",
-     {LKI_REFUSED_TOO_DEEP, LK_INVALID, "the handle has too many nested holds; unlock some",
+     {LKI_REFUSED_TOO_DEEP, LK_INVALID, "the handle has too many nested holds; unlock some", false,
       false}},
     {"LKARG floor:",
      {LKI_REFUSED_FINAL, LK_UNAVAILABLE,
-      "the clock of the server went back by more than a day; set it right", false}},
-    {"LKKEYS", {LKI_REFUSED_RESEND, LK_INTERNAL, "the lock needs both of its keys", true}},
+      "the clock of the server went back by more than a day; set it right", false, false}},
+    {"LKKEYS", {LKI_REFUSED_RESEND, LK_INTERNAL, "the lock needs both of its keys", true, false}},
 };
 
 static bool begins_with(const char *text, const char *start) {
@@ -197,7 +198,7 @@ static lki_refusal look_up(const char *error) {
             return refusals[i].refusal;
     lki_fault fault = lki_fault_read(error);
     return (lki_refusal){fault.is_passing ? LKI_REFUSED_LATER : LKI_REFUSED_FINAL, fault.status,
-                         fault.advice, false};
+                         fault.advice, false, false};
 }
 
 /*
@@ -217,5 +218,5 @@ lki_refusal lki_form_refused(lki_form *form, lki_sent sent, const char *error_re
         return lki_refusal_read(error_reply, sent.is_wide);
     form->lacks[sent.script] = true;
     return (lki_refusal){sent.with_text ? LKI_REFUSED_LATER : LKI_REFUSED_RESEND, LK_INTERNAL,
-                         "the server lacks a script", false};
+                         "the server lacks a script", false, false};
 }

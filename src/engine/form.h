@@ -45,6 +45,7 @@ typedef struct {
     lki_script_id script;
     bool with_text; /* EVAL with the text of the script, not EVALSHA */
     bool is_wide;   /* with both keys of each lock */
+    size_t keys;    /* how many keys it names */
 } lki_sent;
 
 typedef struct {
@@ -101,6 +102,11 @@ typedef struct {
     const char *advice; /* the cause, or what to do: a clause that can follow a semicolon */
     /* SPEC 11.1: make the key wide before you send it again. RESEND, or LATER if it was wide. */
     bool needs_both_keys;
+    /*
+     * A cluster moves the slot, and not all keys of the command are in one place: name fewer keys.
+     * Only in answers of lki_server_refused().
+     */
+    bool is_split;
 } lki_refusal;
 
 /* Call it once for each error reply: it remembers a script that the server lacks. */

@@ -25,10 +25,9 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool read_handle(const char **at, const char *end, const char *client, uint64_t *number) {
+static bool read_handle(const char **at, const char *end, uint64_t *number) {
     const char *c = *at;
-    if (end - c < CLIENT_DIGITS + 1 + NUMBER_DIGITS || memcmp(c, client, CLIENT_DIGITS) != 0 ||
-        c[CLIENT_DIGITS] != '-')
+    if (end - c < CLIENT_DIGITS + 1 + NUMBER_DIGITS || c[CLIENT_DIGITS] != '-')
         return false;
     c += CLIENT_DIGITS + 1;
     *number = 0;
@@ -55,9 +54,12 @@ static bool read_number(const char **at, const char *end, uint64_t *out) {
     return c > first && *out <= UINT64_C(1) << 53;
 }
 
-static bool read_line(const char *at, const char *end, const char *client, lki_message *out) {
+static bool read_line(const char *at, const char *end, lki_message *out) {
     uint64_t numbers[NUMBERS];
-    if (!read_kind(&at, end, &out->kind) || !read_handle(&at, end, client, &out->number))
+    if (!read_kind(&at, end, &out->kind))
+        return false;
+    out->handle = at;
+    if (!read_handle(&at, end, &out->number))
         return false;
     for (int i = 0; i < NUMBERS; i++)
         if (!read_number(&at, end, &numbers[i]))
@@ -70,13 +72,13 @@ static bool read_line(const char *at, const char *end, const char *client, lki_m
     return at == end;
 }
 
-bool lki_message_next(const char **at, const char *end, const char *client, lki_message *out) {
+bool lki_message_next(const char **at, const char *end, lki_message *out) {
     while (*at < end) {
         const char *line = *at;
         const char *feed = memchr(line, '\n', (size_t)(end - line));
         const char *line_end = feed ? feed : end;
         *at = feed ? feed + 1 : end;
-        if (read_line(line, line_end, client, out))
+        if (read_line(line, line_end, out))
             return true;
     }
     return false;

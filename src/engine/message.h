@@ -10,6 +10,7 @@ typedef enum { LKI_MESSAGE_GRANTED, LKI_MESSAGE_WATCH, LKI_MESSAGE_LOST } lki_me
 
 typedef struct {
     lki_message_kind kind;
+    const char *handle; /* LKI_HANDLE_LENGTH bytes, inside the text of the message */
     uint64_t number;    /* of the handle, in its client */
     uint64_t request;   /* the request number */
     uint64_t fence;     /* of the hold */
@@ -19,9 +20,9 @@ typedef struct {
 } lki_message;
 
 /*
- * Parses the next line at *at, and moves *at past it. False: no more lines. Lines of other clients,
- * and lines that are not valid, are skipped.
+ * Parses the next line at *at, and moves *at past it. False: no more lines. Lines that are not valid
+ * are skipped.
  */
-bool lki_message_next(const char **at, const char *end, const char *client, lki_message *out);
+bool lki_message_next(const char **at, const char *end, lki_message *out);
 
 #endif

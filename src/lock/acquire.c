@@ -129,8 +129,9 @@ void lki_acquire_report_cut(lki_operation *op) {
 }
 
 static void cancel_refused(lki_operation *op, const char *text) {
-    lki_refusal refusal = lki_server_refused(op->lock->server, op->cancel_sent, text);
-    lki_lock_note_refusal(op->lock, &refusal);
+    lki_elsewhere elsewhere;
+    lki_refusal refusal = lki_server_refused(op->lock->server, op->cancel_sent, text, &elsewhere);
+    lki_lock_note_refusal(op->lock, &refusal, &elsewhere);
     if (refusal.kind != LKI_REFUSED_RESEND)
         op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
     if (refusal.kind == LKI_REFUSED_FINAL) {
@@ -185,12 +186,14 @@ void lki_acquire_send_cancel(lki_operation *op) {
     lki_link *link = &lock->server->commands.link;
     int64_t now_us = lki_now_us();
     bool is_others_turn = lock->asked && lock->asked != op;
-    if (op->cancel.on_way || is_others_turn || !lki_link_is_up(link) || now_us < op->retry_us)
+    if (op->cancel.on_way || is_others_turn || !lki_lock_can_send(lock) || now_us < op->retry_us)
         return;
-    op->cancel_sent = lki_form_cancel(&lock->server->form, lki_link_begin(link), lki_lock_key(lock),
-                                      lock->handle, ++lock->last_request, op->request);
+    lki_bytes *out = lki_lock_begin_request(lock);
+    if (out)
+        op->cancel_sent = lki_form_cancel(&lock->server->form, out, lki_lock_key(lock),
+                                          lock->handle, ++lock->last_request, op->request);
     op->cancel.complete = cancel_completed;
-    if (lki_link_commit(link, &op->cancel, now_us) == LK_OK)
+    if (out && lki_link_commit(link, &op->cancel, now_us) == LK_OK)
         lki_operation_retain(op);
     else
         op->retry_us = lki_after_ms(now_us, CANCEL_RETRY_MS);

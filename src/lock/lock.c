@@ -47,7 +47,14 @@ static void free_memory(lk_lock *lock) {
     lki_free(lock);
 }
 
-static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *options) {
+static unsigned slot_of(const lki_session *session, const char *name) {
+    char key[LKI_KEY_MOST];
+    size_t length = lki_key_print((lki_key){session->settings.prefix, name, false}, key);
+    return lki_topology_slot(session->topology, key, length);
+}
+
+static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *options,
+                     lki_server *server) {
     size_t length = strlen(name);
     lk_lock *lock = lki_new(sizeof *lock + length + 1);
     if (!lock)
@@ -60,7 +67,8 @@ static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *
     }
     lock->locks = locks;
     lock->session = locks->session;
-    lock->server = lki_session_server(locks->session, name);
+    lock->server = server;
+    lock->slot = slot_of(locks->session, name);
     lock->references = 1;
     lock->manual_renew = options->manual_renew;
     lock->policy = options->policy;
@@ -71,7 +79,7 @@ static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *
     lock->on_lost_arg = options->on_lost_arg;
     lock->renew_us = LKI_NEVER;
     lock->number = ++locks->last_number;
-    snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, locks->session->id, lock->number);
+    snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, server->own.id, lock->number);
     return lock;
 }
 
@@ -84,7 +92,10 @@ lk_status lki_lock_new(lki_locks *locks, const char *name, const lk_lock_options
         status = lki_callbacks_start(&locks->session->callbacks, error);
     if (status != LK_OK)
         return status;
-    lk_lock *lock = make(locks, name, options);
+    lki_server *server = lki_session_server(locks->session, slot_of(locks->session, name), error);
+    if (!server)
+        return error->status;
+    lk_lock *lock = make(locks, name, options, server);
     if (!lock)
         return lki_error_no_memory(error);
     if (!lki_timers_reserve(&locks->timers, locks->table.count + 1) ||
@@ -210,9 +221,14 @@ lki_key lki_lock_key(const lk_lock *lock) {
 }
 
 /* Not for ever: most locks have few holds and waiters again soon, and one key is faster. */
-void lki_lock_note_refusal(lk_lock *lock, const lki_refusal *refusal) {
+void lki_lock_note_refusal(lk_lock *lock, const lki_refusal *refusal,
+                           const lki_elsewhere *elsewhere) {
     if (refusal->needs_both_keys)
         lock->wide_until_us = lki_after_ms(lki_now_us(), WIDE_MS);
+    if (refusal->is_split) /* the first key alone tells where the lock is */
+        lock->wide_until_us = 0;
+    if (elsewhere->to)
+        lki_lock_redirect(lock, elsewhere);
 }
 
 bool lki_lock_holds(const lk_lock *lock) {
@@ -354,7 +370,7 @@ static bool move_to_asked(lk_lock *lock) {
     lki_operation *op = lock->waiting;
     if (!op || lock->asked)
         return false;
-    if (op->state == LKI_SUBSCRIBING && lki_server_is_subscribed(lock->server))
+    if (op->state == LKI_SUBSCRIBING && lki_server_hears(lock->server, lock->handle))
         lki_operation_set(op, LKI_UNSENT);
     if (op->state != LKI_UNSENT)
         return false;
@@ -367,7 +383,7 @@ static bool move_to_asked(lk_lock *lock) {
 /* Whether nobody uses the handle any more, and its hold can be released now. */
 static bool can_release_unused(const lk_lock *lock) {
     return (lock->freed || lock->session->closing) && lki_lock_holds(lock) && !lock->asked &&
-           lki_link_is_up(&lock->server->commands.link);
+           lki_lock_can_send(lock);
 }
 
 /* Releases one count. The next drain releases the next one. */
@@ -405,7 +421,7 @@ static int64_t operation_due_us(const lk_lock *lock, const lki_operation *op) {
     if (!op)
         return LKI_NEVER;
     int64_t due_us = op->caller ? LKI_NEVER : lki_operation_due_us(op);
-    if (needs_sending(lock, op) && lki_link_is_up(&lock->server->commands.link))
+    if (needs_sending(lock, op) && lki_lock_can_send(lock))
         due_us = earlier(due_us, op->retry_us);
     return due_us;
 }
@@ -447,6 +463,91 @@ void lki_lock_due(lk_lock *lock, int64_t now_us) {
     lki_lock_changed(lock);
 }
 
+/* ------------------------------------------------------------------------------ moving */
+
+void lki_lock_redirect(lk_lock *lock, const lki_elsewhere *elsewhere) {
+    lock->next = *elsewhere;
+    lki_lock_changed(lock);
+}
+
+bool lki_lock_can_send(const lk_lock *lock) {
+    return !lock->next.to && lki_link_is_up(&lock->server->commands.link);
+}
+
+lki_bytes *lki_lock_begin_request(lk_lock *lock) {
+    if (lock->asking && !lki_server_asking(lock->server))
+        return NULL;
+    return lki_link_begin(&lock->server->commands.link);
+}
+
+static bool is_on_way(const lki_operation *op) {
+    return op && (op->ask.on_way || op->cancel.on_way);
+}
+
+void lki_lock_recheck(const lk_lock *lock) {
+    lki_operation_recheck(lock->asked);
+    lki_operation_recheck(lock->waiting);
+    for (const lki_operation *op = lock->pending; op; op = op->next)
+        lki_operation_recheck(op);
+}
+
+void lki_lock_renew_now(lk_lock *lock) {
+    lock->waiter_us = lki_now_us();
+    if (lki_lock_holds(lock) && !lock->manual_renew)
+        lock->renew_us = lock->waiter_us;
+    lki_lock_changed(lock);
+}
+
+/*
+ * If this is the same server, the greeting has ended the earlier connection there. If it is another
+ * one, the former server does not have the lock any more. Either way, a refresh whose answer was
+ * lost cannot run any more.
+ */
+void lki_lock_connected(lk_lock *lock) {
+    lki_lock_renew_now(lock);
+    if (lock->asked)
+        lock->asked->retry_us = 0;
+    if (!lock->waiting)
+        return;
+    lock->waiting->refresh_in_doubt = false;
+    if (lock->waiting->life != lock->server->life)
+        lock->waiting->queued_server_us = 0; /* another server has another clock */
+}
+
+static void count_waiters(const lk_lock *lock, int sign) {
+    const lki_operation *ops[] = {lock->asked, lock->waiting};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (ops[i])
+            lki_server_count_waiters(lock->server, sign * lki_operation_is_queued(ops[i]),
+                                     sign * lki_operation_is_async_waiter(ops[i]));
+}
+
+static void move(lk_lock *lock, lki_elsewhere where) {
+    lki_server *from = lock->server;
+    count_waiters(lock, -1);
+    lock->server = where.to;
+    count_waiters(lock, 1);
+    lki_server_raise_floor(lock->server, from->floor); /* SPEC 8.1: no fence goes back */
+    lki_server_listen(lock->server, lock->handle);
+    if (from->messages.wanted || lock->waiting)
+        lki_server_want_messages(lock->server);
+    lki_lock_recheck(lock);
+    if (lki_link_is_up(&lock->server->commands.link))
+        lki_lock_connected(lock);
+}
+
+/* A request that is on its way keeps the handle here: its answer says what has become of it. */
+static void move_if_possible(lk_lock *lock) {
+    lki_elsewhere where = lock->next;
+    if (!where.to || is_on_way(lock->asked) || is_on_way(lock->waiting) || lock->renewing_hold ||
+        lock->renewing_waiter)
+        return;
+    lock->next.to = NULL;
+    if (where.to != lock->server)
+        move(lock, where);
+    lock->asking = where.asking;
+}
+
 /* ------------------------------------------------------------------------------ changes */
 
 void lki_lock_changed(lk_lock *lock) {
@@ -463,6 +564,7 @@ void lki_lock_changed(lk_lock *lock) {
 }
 
 void lki_lock_settle(lk_lock *lock) {
+    move_if_possible(lock);
     do {
         send_unsent(lock);
     } while (move_to_asked(lock) || begin_one(lock));

@@ -21,8 +21,11 @@ struct lk_lock {
     lki_locks *locks;
     lki_session *session;
     lki_server *server;
-    unsigned references;   /* one for the user, each operation and each renewal in progress */
-    bool freed;            /* by its user */
+    unsigned slot;       /* of its keys; 0 if the topology has no slots */
+    bool asking;         /* the slot is being moved to `server`: send ASKING before each command */
+    lki_elsewhere next;  /* where the lock is now, once no request is on its way; to NULL: here */
+    unsigned references; /* one for the user, each operation and each renewal in progress */
+    bool freed;          /* by its user */
     bool awaiting_release; /* freed, but its hold could not be released yet */
     bool manual_renew;
     bool abandoned;        /* the last grant found an abandoned mark */
@@ -79,8 +82,21 @@ void lki_lock_retain(lk_lock *);
 void lki_lock_release(lk_lock *); /* may free the handle, but never the session */
 
 lki_key lki_lock_key(const lk_lock *);
-/* For each refusal of a request: remembers whether the next ones must pass both keys. */
-void lki_lock_note_refusal(lk_lock *, const lki_refusal *);
+/*
+ * For each refusal of a request: remembers whether the next ones must pass both keys, and which
+ * server has the lock.
+ */
+void lki_lock_note_refusal(lk_lock *, const lki_refusal *, const lki_elsewhere *);
+
+/* Another server has the lock: the handle goes there as soon as no request is on its way. */
+void lki_lock_redirect(lk_lock *, const lki_elsewhere *);
+
+/*
+ * Whether a request can be sent now. lki_lock_begin_request() then returns where to write it; NULL:
+ * out of memory.
+ */
+bool lki_lock_can_send(const lk_lock *);
+lki_bytes *lki_lock_begin_request(lk_lock *);
 bool lki_lock_holds(const lk_lock *); /* it has a hold that is not lost */
 
 /*
@@ -91,6 +107,16 @@ void lki_lock_changed(lk_lock *);
 void lki_lock_settle(lk_lock *); /* for the drain */
 
 void lki_lock_due(lk_lock *, int64_t now_us); /* its timer is due */
+
+/*
+ * Its server is connected again, or it has another one. A request in doubt is sent again now; a hold
+ * and a waiter are renewed now.
+ */
+void lki_lock_connected(lk_lock *);
+void lki_lock_renew_now(lk_lock *);
+
+/* Other timeouts or another connection matter now: its callers must decide again. */
+void lki_lock_recheck(const lk_lock *);
 
 /* Handles a message of the server to this client. */
 void lki_locks_heard(lki_locks *, lki_server *, const char *text, size_t length);

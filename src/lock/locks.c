@@ -9,18 +9,14 @@
 
 enum { RENEW_AHEAD_SHARE = 20 }; /* of the lease; see renew_along */
 
-lk_status lki_locks_init(lki_locks *locks, lki_session *session, lki_error *error) {
-    size_t servers = session->topology->methods->server_count(session->topology);
+void lki_locks_init(lki_locks *locks, lki_session *session) {
     locks->session = session;
-    locks->due = lki_new(servers * sizeof *locks->due);
-    return locks->due ? LK_OK : lki_error_no_memory(error);
 }
 
 void lki_locks_free(lki_locks *locks) {
     lki_table_free(&locks->table);
     lki_timers_free(&locks->timers);
     lki_repeats_free(&locks->repeats);
-    lki_free(locks->due);
 }
 
 bool lki_locks_drain(lki_locks *locks) {
@@ -50,43 +46,22 @@ static void visit_all(lki_locks *locks, const lki_server *server, visit *each,
     }
 }
 
-static void renew_now(lk_lock *lock) {
-    lock->waiter_us = lki_now_us();
-    if (lki_lock_holds(lock) && !lock->manual_renew)
-        lock->renew_us = lock->waiter_us;
-    lki_lock_changed(lock);
-}
-
-/*
- * A request in doubt is sent again now; a hold and a waiter are renewed now. The greeting has ended
- * the earlier connection on the server, so a refresh whose answer was lost cannot run any more.
- */
 static void connected(lk_lock *lock, const lki_error *error) {
     (void)error;
-    renew_now(lock);
-    if (lock->asked)
-        lock->asked->retry_us = 0;
-    if (!lock->waiting)
-        return;
-    lock->waiting->refresh_in_doubt = false;
-    if (lock->waiting->life != lock->server->life)
-        lock->waiting->queued_server_us = 0; /* another server has another clock */
+    lki_lock_connected(lock);
 }
 
 /* Without a connection other timeouts apply, so callers must compute theirs again. */
 static void disconnected(lk_lock *lock, const lki_error *error) {
     (void)error;
-    lki_operation_recheck(lock->asked);
-    lki_operation_recheck(lock->waiting);
-    for (const lki_operation *op = lock->pending; op; op = op->next)
-        lki_operation_recheck(op);
+    lki_lock_recheck(lock);
     lki_lock_changed(lock);
 }
 
 /* A grant or a loss may have been published before the subscription. */
 static void subscribed(lk_lock *lock, const lki_error *error) {
     (void)error;
-    renew_now(lock);
+    lki_lock_renew_now(lock);
     lki_operation_recheck(lock->waiting);
 }
 
@@ -109,7 +84,7 @@ static void refused(lk_lock *lock, const lki_error *error) {
 
 static void on_connected(void *context, lki_server *server) {
     lki_locks *locks = context;
-    lki_repeats_send(&locks->repeats, server);
+    lki_repeats_send(&locks->repeats, locks->session);
     visit_all(locks, server, connected, NULL);
 }
 
@@ -129,6 +104,22 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
     visit_all(context, server, refused, error);
 }
 
+/* A handle that was sent to another server by ASK stays there: that server says when it is wrong. */
+static void find_server(lk_lock *lock, const lki_error *error) {
+    (void)error;
+    lki_error why;
+    lki_elsewhere owner = {.to = lki_session_server(lock->session, lock->slot, &why)};
+    bool is_right = owner.to == lock->server;
+    if (owner.to && (is_right ? lock->asking || lock->next.to : !lock->asking))
+        lki_lock_redirect(lock, &owner);
+}
+
+static void on_remapped(void *context) {
+    lki_locks *locks = context;
+    visit_all(locks, NULL, find_server, NULL);
+    lki_repeats_send(&locks->repeats, locks->session);
+}
+
 static void on_message(void *context, lki_server *server, const char *text, size_t length) {
     lki_locks_heard(context, server, text, length);
 }
@@ -139,17 +130,34 @@ static lk_lock *lock_of(lki_timer *timer) {
     return (lk_lock *)(void *)((char *)timer - offsetof(struct lk_lock, timer));
 }
 
+/* Removes the handles of the server of the first one from the list, and returns them. */
+static lk_lock *take_of_one_server(lk_lock **list) {
+    const lki_server *server = (*list)->server;
+    lk_lock *taken = NULL, **end = &taken, **link = list;
+    while (*link) {
+        lk_lock *lock = *link;
+        if (lock->server == server) {
+            *link = lock->next_due;
+            lock->next_due = NULL;
+            *end = lock;
+            end = &lock->next_due;
+        } else {
+            link = &lock->next_due;
+        }
+    }
+    return taken;
+}
+
 static void send_renewals(lki_locks *locks, int64_t now_us) {
-    for (size_t i = 0; i < locks->session->server_count; i++) {
-        if (locks->due[i])
-            lki_renewals_send(&locks->session->servers[i], locks->due[i], now_us);
-        locks->due[i] = NULL;
+    while (locks->due) {
+        lk_lock *first = take_of_one_server(&locks->due);
+        lki_renewals_send(first->server, first, now_us);
     }
 }
 
 static void add_to_due(lki_locks *locks, lk_lock *lock) {
-    lock->next_due = locks->due[lock->server->index];
-    locks->due[lock->server->index] = lock;
+    lock->next_due = locks->due;
+    locks->due = lock;
     lki_lock_changed(lock); /* the list of changed handles keeps it until its renewal is sent */
 }
 
@@ -212,6 +220,7 @@ const lki_session_events lki_locks_events = {
     .refused = on_refused,
     .messages_missing = on_messages_missing,
     .message = on_message,
+    .remapped = on_remapped,
     .next_due_us = next_due_us,
     .due = on_due,
     .drain = on_drain,

@@ -25,7 +25,7 @@ typedef struct {
      * in the order of the calls. */
     lk_lock *dirty, *last_dirty;
     lki_repeats repeats;
-    lk_lock **due;        /* for each server, the handles to renew now; used by the keeper */
+    lk_lock *due;         /* the handles to renew now; used by the keeper */
     uint64_t last_number; /* the greatest number of a handle */
     size_t operations;    /* that are not over */
     size_t settled;       /* how many operations ended with an answer of the server */
@@ -34,8 +34,7 @@ typedef struct {
 /* For lki_session_init; the context is the lki_locks. */
 extern const lki_session_events lki_locks_events;
 
-/* The topology of the session must be set. */
-lk_status lki_locks_init(lki_locks *, lki_session *, lki_error *);
+void lki_locks_init(lki_locks *, lki_session *);
 void lki_locks_free(lki_locks *);
 
 /* Settles the handles that have changed. False: none had. */

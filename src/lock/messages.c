@@ -5,6 +5,8 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 
+#include <string.h>
+
 enum { LEFT_LEAST_US = 1000 }; /* a grant with less of its lease left is refreshed first */
 
 /* The message may arrive before the answer `queued`, which comes on the other connection. */
@@ -118,15 +120,31 @@ static void lost(lk_lock *lock, const lki_message *message, int64_t now_us) {
     }
 }
 
+/*
+ * The message is from the former server of the lock, or has come through it from another node of
+ * the cluster, nobody knows how late. So it only says that something has happened.
+ */
+static void look_again(lk_lock *lock, int64_t now_us) {
+    if (lock->waiting)
+        lock->waiter_us = now_us;
+    if (lki_lock_holds(lock) && !lock->manual_renew)
+        lock->renew_us = now_us;
+    lki_lock_changed(lock);
+}
+
 void lki_locks_heard(lki_locks *locks, lki_server *server, const char *text, size_t length) {
     const char *at = text, *end = text + length;
     int64_t now_us = lki_now_us();
     lki_message message;
-    while (lki_message_next(&at, end, locks->session->id, &message)) {
+    while (lki_message_next(&at, end, &message)) {
         lk_lock *lock = lki_table_find(&locks->table, message.number);
-        lki_server_raise_floor(server, message.server_us);
-        if (!lock)
+        if (!lock || memcmp(message.handle, lock->handle, LKI_HANDLE_LENGTH) != 0)
             continue;
+        if (lock->server != server) {
+            look_again(lock, now_us);
+            continue;
+        }
+        lki_server_raise_floor(server, message.server_us);
         if (message.kind == LKI_MESSAGE_GRANTED)
             granted(lock, &message, now_us);
         else if (message.kind == LKI_MESSAGE_WATCH)

@@ -48,7 +48,7 @@ bool lki_operation_is_queued(const lki_operation *op) {
     return op->state == LKI_WAITING || op->state == LKI_CANCELING;
 }
 
-static bool is_async_waiter(const lki_operation *op) {
+bool lki_operation_is_async_waiter(const lki_operation *op) {
     return lki_operation_is_queued(op) && !op->caller && !op->reported;
 }
 
@@ -76,10 +76,10 @@ void lki_operation_recheck(const lki_operation *op) {
 void lki_operation_set(lki_operation *op, lki_state state) {
     assert(is_allowed(op->state, state));
     (void)is_allowed;
-    int all = -lki_operation_is_queued(op), async = -is_async_waiter(op);
+    int all = -lki_operation_is_queued(op), async = -lki_operation_is_async_waiter(op);
     op->state = state;
     all += lki_operation_is_queued(op);
-    async += is_async_waiter(op);
+    async += lki_operation_is_async_waiter(op);
     lki_server_count_waiters(op->lock->server, all, async);
     lki_operation_recheck(op);
     lki_lock_changed(op->lock);
@@ -189,7 +189,7 @@ void lki_operation_report(lki_operation *op, lk_status status, const char *forma
         va_end(arguments);
         explain(op, status, format ? text : lk_status_text(status));
     }
-    lki_server_count_waiters(op->lock->server, 0, -is_async_waiter(op));
+    lki_server_count_waiters(op->lock->server, 0, -lki_operation_is_async_waiter(op));
     op->reported = true;
     if (op->caller) {
         op->caller->done = true;

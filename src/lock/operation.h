@@ -125,8 +125,9 @@ void lki_operation_send(lki_operation *);
 /* CANCELING: sends the cancel, if that is possible now and none is without an answer. */
 void lki_acquire_send_cancel(lki_operation *);
 
-/* Whether it may be in the queue of the server. */
+/* Whether it may be in the queue of the server; and whether it is, without a waiting caller. */
 bool lki_operation_is_queued(const lki_operation *);
+bool lki_operation_is_async_waiter(const lki_operation *);
 
 /* Handle the answer to an operation of each kind. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);

@@ -128,17 +128,17 @@ static void set_renewing(const entry *e, bool on_way) {
 
 static bool send_batch(lki_server *, const entry *, size_t count, int64_t now_us);
 
-static void send_alone(lki_server *server, const entry *e) {
+static void send_alone(const entry *e) {
     bool is_wanted = e->waiter ? same_waiter(e) && may_refresh(e->lock)
                                : is_same_hold(e) && !lki_hold_is_ending(e->lock);
-    if (is_wanted && !send_batch(server, e, 1, lki_now_us()))
+    if (is_wanted && !send_batch(e->lock->server, e, 1, lki_now_us()))
         retry_after(e, RETRY_MS);
 }
 
 /* The server refused this entry, but not the others. */
 static void entry_failed(const batch *b, const entry *e, const char *text) {
     lki_refusal refusal = lki_refusal_read(text, e->is_wide);
-    lki_lock_note_refusal(e->lock, &refusal);
+    lki_lock_note_refusal(e->lock, &refusal, &(lki_elsewhere){0});
     if (refusal.kind == LKI_REFUSED_RESEND) {
         retry_after(e, 0);
         return;
@@ -167,17 +167,23 @@ static bool is_about_an_entry(const lki_refusal *refusal) {
     return refusal->kind == LKI_REFUSED_FINAL && refusal->status != LK_UNAVAILABLE;
 }
 
-static void entry_refused(const batch *b, const entry *e, const lki_refusal *refusal) {
+static void entry_refused(const batch *b, const entry *e, const lki_refusal *refusal,
+                          const lki_elsewhere *elsewhere) {
     bool is_alone = b->count == 1;
-    lki_lock_note_refusal(e->lock, refusal); /* the next one is wide, and so is not sent for ever */
-    if (refusal->kind == LKI_REFUSED_RESEND && !is_alone)
+    /* The next one is wide, and so is not sent for ever. */
+    lki_lock_note_refusal(e->lock, refusal, elsewhere);
+    if (elsewhere->to)
+        retry_after(e, 0); /* the handle goes there first */
+    else if (refusal->is_split && !is_alone)
+        send_alone(e); /* its key may be here, and that of another entry not */
+    else if (refusal->kind == LKI_REFUSED_RESEND && !is_alone)
         retry_after(e, 0);
     else if (refusal->kind == LKI_REFUSED_RESEND)
-        send_alone(b->server, e); /* in a batch again, it could be refused for another entry */
+        send_alone(e); /* in a batch again, it could be refused for another entry */
     else if (!is_about_an_entry(refusal))
         retry_after(e, RETRY_MS);
     else if (!is_alone)
-        send_alone(b->server, e);
+        send_alone(e);
     else
         retry_after(e, e->lock->lease_ms);
 }
@@ -190,8 +196,8 @@ static void entry_lost(const entry *e) {
     e->lock->renewal_in_doubt = lki_lock_holds(e->lock);
 }
 
-static lki_refusal read_refusal(const batch *b, const char *text) {
-    lki_refusal refusal = lki_server_refused(b->server, b->sent, text);
+static lki_refusal read_refusal(const batch *b, const char *text, lki_elsewhere *elsewhere) {
+    lki_refusal refusal = lki_server_refused(b->server, b->sent, text, elsewhere);
     if (refusal.kind != LKI_REFUSED_RESEND)
         log_refusal(b, text, refusal.advice,
                     b->count > 1 && is_about_an_entry(&refusal) ? "; each is sent alone now" : "");
@@ -202,12 +208,13 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
     batch *b = (batch *)(void *)request;
     lki_answer whole = {.word = LKI_ANSWER_NONSENSE};
     lki_refusal refusal = {.kind = LKI_REFUSED_LATER};
+    lki_elsewhere elsewhere = {0};
     if (reply)
         whole = lki_answer_read(reply);
     if (whole.word == LKI_ANSWER_RENEWED)
         lki_server_raise_floor(b->server, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
-        refusal = read_refusal(b, whole.text);
+        refusal = read_refusal(b, whole.text, &elsewhere);
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         set_renewing(e, false);
@@ -216,7 +223,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
         else if (whole.word == LKI_ANSWER_RENEWED)
             entry_answered(b, i, reply, whole.server_us);
         else
-            entry_refused(b, e, &refusal);
+            entry_refused(b, e, &refusal, &elsewhere);
         lki_lock_changed(e->lock);
         lki_lock_release(e->lock);
     }
@@ -235,8 +242,8 @@ static int64_t waiter_due_us(const lk_lock *lock) {
 }
 
 int64_t lki_renewal_due_us(const lk_lock *lock) {
-    if (!lki_link_is_up(&lock->server->commands.link))
-        return LKI_NEVER; /* all handles renew when it is connected again */
+    if (!lki_lock_can_send(lock))
+        return LKI_NEVER; /* all handles renew when they are connected again */
     return shorter(hold_due_us(lock), waiter_due_us(lock));
 }
 
@@ -260,7 +267,8 @@ static lki_renew_entry to_renew_entry(const entry *e) {
 static bool send_batch(lki_server *server, const entry *entries, size_t count, int64_t now_us) {
     lki_link *link = &server->commands.link;
     lki_renew_entry encoded[LKI_RENEW_MOST];
-    if (!lki_link_is_up(link))
+    bool asking = entries[0].lock->asking;
+    if (!lki_lock_can_send(entries[0].lock) || (asking && !lki_server_asking(server)))
         return false;
     batch *b = lki_new(sizeof *b + count * sizeof *entries);
     if (!b)
@@ -295,13 +303,55 @@ static void send_or_retry(lki_server *server, const entry *entries, size_t count
     }
 }
 
+static lk_lock *merge(lk_lock *a, lk_lock *b) {
+    lk_lock *first = NULL, **end = &first;
+    while (a && b) {
+        lk_lock **lower = b->slot < a->slot ? &b : &a;
+        *end = *lower;
+        end = &(*lower)->next_due;
+        *lower = *end;
+    }
+    *end = a ? a : b;
+    return first;
+}
+
+/* A merge sort of the list. Handles of one slot stay in their order. */
+static lk_lock *sort_by_slot(lk_lock *first) {
+    lk_lock *runs[32] = {0}; /* runs[i]: a sorted list of 2^i handles, or NULL */
+    while (first) {
+        lk_lock *list = first;
+        size_t i = 0;
+        first = first->next_due;
+        list->next_due = NULL;
+        for (; runs[i]; i++) {
+            list = merge(runs[i], list);
+            runs[i] = NULL;
+        }
+        runs[i] = list;
+    }
+    lk_lock *sorted = NULL;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        sorted = merge(runs[i], sorted);
+    return sorted;
+}
+
+/* Whether entries of both handles may be in one command: a cluster wants one slot a command. */
+static bool go_together(const lk_lock *a, const lk_lock *b) {
+    return a->slot == b->slot && a->asking == b->asking;
+}
+
 void lki_renewals_send(lki_server *server, lk_lock *first, int64_t now_us) {
     entry entries[LKI_RENEW_MOST + 1]; /* a handle may add two, when there is room for one */
     size_t count = 0;
+    first = sort_by_slot(first);
     while (first) {
         lk_lock *lock = first;
         first = lock->next_due;
         lock->next_due = NULL;
+        if (count && !go_together(entries[0].lock, lock)) {
+            send_or_retry(server, entries, count, now_us);
+            count = 0;
+        }
         count += add_entries(lock, now_us, entries + count);
         if (count >= LKI_RENEW_MOST) {
             send_or_retry(server, entries, LKI_RENEW_MOST, now_us);

@@ -12,10 +12,12 @@ struct lki_repeat {
     lki_request request;
     lki_sent sent;
     lki_repeat *next;
-    lki_server *server;
-    unsigned life;    /* of the server that is known to have done it */
-    int64_t until_us; /* by then the hold has expired, wherever it is */
-    bool is_wide;     /* pass both keys of the lock */
+    unsigned slot;
+    lki_server *server; /* to which it was sent */
+    bool asking;        /* see lki_elsewhere */
+    unsigned life;      /* of the server that is known to have done it */
+    int64_t until_us;   /* by then the hold has expired, wherever it is */
+    bool is_wide;       /* pass both keys of the lock */
     lk_mode mode;
     bool told;              /* see lki_release_arguments */
     uint64_t number, fence; /* of the request and of the hold */
@@ -46,7 +48,7 @@ void lki_repeats_note(lki_repeats *repeats, const lki_operation *op) {
     lki_repeat *repeat = lki_new(sizeof *repeat + strlen(lock->name) + 1);
     if (!repeat)
         return; /* at worst, the lock is free when the lease has expired */
-    repeat->server = lock->server;
+    repeat->slot = lock->slot;
     repeat->life = lock->server->life;
     repeat->until_us = lki_after_ms(now_us, lock->lease_most_ms);
     repeat->mode = op->mode;
@@ -74,8 +76,13 @@ static void answered(lki_request *request, const redisReply *reply) {
         repeat->life = repeat->server->life;
         return;
     }
-    lki_refusal refusal = lki_server_refused(repeat->server, repeat->sent, reply->str);
-    repeat->is_wide = repeat->is_wide || refusal.needs_both_keys;
+    lki_elsewhere elsewhere;
+    lki_refusal refusal = lki_server_refused(repeat->server, repeat->sent, reply->str, &elsewhere);
+    repeat->is_wide = (repeat->is_wide || refusal.needs_both_keys) && !refusal.is_split;
+    if (elsewhere.to) {
+        repeat->server = elsewhere.to;
+        repeat->asking = elsewhere.asking;
+    }
     if (refusal.kind == LKI_REFUSED_RESEND && lki_link_is_up(&repeat->server->commands.link))
         send(repeat);
 }
@@ -86,16 +93,25 @@ static void send(lki_repeat *repeat) {
     lki_key key = {server->session->settings.prefix, repeat->name, repeat->is_wide};
     lki_release_arguments release = {repeat->handle, repeat->number, repeat->fence, repeat->mode,
                                      repeat->told};
+    if (repeat->asking && !lki_server_asking(server))
+        return; /* as in lki_repeats_note */
     repeat->sent = lki_form_release(&server->form, lki_link_begin(link), key, &release);
     repeat->request.complete = answered;
     lki_link_commit(link, &repeat->request, lki_now_us()); /* LK_NOMEM: as in lki_repeats_note */
 }
 
-void lki_repeats_send(lki_repeats *repeats, lki_server *server) {
+void lki_repeats_send(lki_repeats *repeats, lki_session *session) {
     remove_old(repeats, lki_now_us());
-    for (lki_repeat *repeat = repeats->first; repeat; repeat = repeat->next)
-        if (repeat->server == server && repeat->life != server->life && !repeat->request.on_way)
+    for (lki_repeat *repeat = repeats->first; repeat; repeat = repeat->next) {
+        lki_error error;
+        if (repeat->request.on_way)
+            continue;
+        repeat->server = lki_session_server(session, repeat->slot, &error);
+        repeat->asking = false;
+        if (repeat->server && repeat->life != repeat->server->life &&
+            lki_link_is_up(&repeat->server->commands.link))
             send(repeat);
+    }
 }
 
 void lki_repeats_free(lki_repeats *repeats) {

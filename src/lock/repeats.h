@@ -4,7 +4,7 @@
  * expired. So recent releases are remembered, and sent again to a server that was not there before.
  * A server that has done them answers `not-held` or `stale`, and nothing changes (SPEC 9).
  *
- * Used only if the servers of the topology can move. Every function is called with the monitor held.
+ * Used only if servers or slots of the topology can move. Every function is called with the monitor held.
  */
 #ifndef LKI_REPEATS_H
 #define LKI_REPEATS_H
@@ -14,8 +14,8 @@
 /* The server has confirmed this release. */
 void lki_repeats_note(lki_repeats *, const lki_operation *);
 
-/* The commands wire of the server is up again. */
-void lki_repeats_send(lki_repeats *, lki_server *);
+/* A server is connected again, or locks have other servers. */
+void lki_repeats_send(lki_repeats *, lki_session *);
 
 void lki_repeats_free(lki_repeats *); /* no request of them may be on its way */
 

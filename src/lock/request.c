@@ -16,18 +16,18 @@ enum { DROP_LEASE_MS = 100 };
  */
 static lki_sent encode_acquire(const lki_operation *op, lki_bytes *out) {
     const lk_lock *lock = op->lock;
-    lki_acquire_arguments arguments = {.handle = lock->handle,
-                                       .req = op->request,
-                                       .fence = op->fence,
-                                       .mode = op->mode,
-                                       .wait = op->wait && lki_server_is_subscribed(lock->server),
-                                       .lease_ms =
-                                           op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
-                                       .policy = lock->policy,
-                                       .floor = lock->server->floor,
-                                       .owner = lock->given_owner ? lock->given_owner : "",
-                                       .group = lock->group ? lock->group : "",
-                                       .who = lock->session->settings.who};
+    lki_acquire_arguments arguments = {
+        .handle = lock->handle,
+        .req = op->request,
+        .fence = op->fence,
+        .mode = op->mode,
+        .wait = op->wait && lki_server_hears(lock->server, lock->handle),
+        .lease_ms = op->kind == LKI_DO_DROP ? DROP_LEASE_MS : lock->lease_ms,
+        .policy = lock->policy,
+        .floor = lock->server->floor,
+        .owner = lock->given_owner ? lock->given_owner : "",
+        .group = lock->group ? lock->group : "",
+        .who = lock->session->settings.who};
     return lki_form_acquire(&lock->server->form, out, lki_lock_key(lock), &arguments);
 }
 
@@ -66,9 +66,11 @@ static void ask(lki_operation *op, int64_t now_us) {
         if (op->kind == LKI_DO_ACQUIRE)
             op->fence = lock->fence; /* if sent again, it must mean the same hold, or none */
     }
-    op->ask_sent = encode(op, lki_link_begin(link));
+    lki_bytes *out = lki_lock_begin_request(lock);
+    if (out)
+        op->ask_sent = encode(op, out);
     op->ask.complete = answered;
-    if (lki_link_commit(link, &op->ask, now_us) == LK_OK) {
+    if (out && lki_link_commit(link, &op->ask, now_us) == LK_OK) {
         lki_operation_retain(op);
         lki_operation_set(op, LKI_ASKED);
     } else if (op->in_doubt || op->reported) {
@@ -81,7 +83,7 @@ static void ask(lki_operation *op, int64_t now_us) {
 
 void lki_operation_send(lki_operation *op) {
     int64_t now_us = lki_now_us();
-    if (!lki_link_is_up(&op->lock->server->commands.link) || now_us < op->retry_us)
+    if (!lki_lock_can_send(op->lock) || now_us < op->retry_us)
         return;
     if (op->kind == LKI_DO_RENEW && !lki_lock_holds(op->lock)) {
         lki_operation_report(op, LK_LOST, NULL);
@@ -147,8 +149,9 @@ static void refused_for_good(lki_operation *op, const lki_refusal *refusal, cons
 
 /* An error reply: this request was not done. If an earlier one is in doubt, it stays so. */
 static void refused(lki_operation *op, const char *text) {
-    lki_refusal refusal = lki_server_refused(op->lock->server, op->ask_sent, text);
-    lki_lock_note_refusal(op->lock, &refusal);
+    lki_elsewhere elsewhere;
+    lki_refusal refusal = lki_server_refused(op->lock->server, op->ask_sent, text, &elsewhere);
+    lki_lock_note_refusal(op->lock, &refusal, &elsewhere);
     if (op->state == LKI_CANCELING) {
         refused_while_canceling(op);
         return;

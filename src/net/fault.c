@@ -8,7 +8,8 @@
 #define IS_FULL "the server is out of memory; raise its maxmemory, or remove data"
 #define CANNOT_SAVE "the server refuses writes because it cannot save its data to disk"
 #define FEW_REPLICAS "the server refuses writes while it has too few replicas"
-#define IS_CLUSTER_NODE "the server is a node of a cluster; latchkey does not support clusters"
+#define IS_CLUSTER_NODE "the server is a node of a cluster; give a URL with the scheme redis+cluster"
+#define IS_MOVING "the cluster is moving the keys of this lock; try again"
 
 /* Found by the code at the start of an error reply. */
 static const struct {
@@ -19,8 +20,10 @@ static const struct {
      {true, LK_UNAVAILABLE, "the server is loading its data from disk; try again later"}},
     {"BUSY",
      {true, LK_UNAVAILABLE, "a long script blocks the server; SCRIPT KILL ends the script"}},
-    {"TRYAGAIN", {true, LK_UNAVAILABLE, "the server's cluster is moving keys; try again"}},
-    {"CLUSTERDOWN", {true, LK_UNAVAILABLE, "the server's cluster is down"}},
+    {"TRYAGAIN", {true, LK_UNAVAILABLE, IS_MOVING}},
+    {"CLUSTERDOWN",
+     {true, LK_UNAVAILABLE,
+      "a part of the cluster is down, or nobody serves this slot; `latchkey doctor` tells more"}},
     {"MASTERDOWN",
      {true, LK_UNAVAILABLE, "the server is a replica without a connection to its master"}},
     {"READONLY", {false, LK_UNAVAILABLE, IS_REPLICA}},
@@ -58,6 +61,7 @@ static const struct {
     {"can't access at least one of the keys", {false, LK_DENIED, NO_RIGHTS}},
     {"ACL failure in script", {false, LK_DENIED, NO_RIGHTS}},
     {"No permissions", {false, LK_DENIED, NO_RIGHTS}},
+    {"non local key", {true, LK_UNAVAILABLE, IS_MOVING}},
     {"unknown command", {false, LK_UNSUPPORTED, "the server does not have this command"}},
     {"-READONLY", {false, LK_UNAVAILABLE, IS_REPLICA}},
     {"-MISCONF", {false, LK_UNAVAILABLE, CANNOT_SAVE}},
@@ -73,6 +77,10 @@ static bool begins_with_code(const char *text, const char *code) {
 /* Inside a script, the code may stand in the middle of the text. */
 bool lki_fault_is_replica(const char *text) {
     return strstr(text, "READONLY ");
+}
+
+bool lki_fault_is_split(const char *text) {
+    return begins_with_code(text, "TRYAGAIN");
 }
 
 lki_fault lki_fault_read(const char *text) {

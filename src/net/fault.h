@@ -13,6 +13,9 @@ typedef struct {
 /* Whether a replica has refused to write. */
 bool lki_fault_is_replica(const char *error_reply);
 
+/* Whether a cluster moves the slot, and not all keys of the command are in one place. */
+bool lki_fault_is_split(const char *error_reply);
+
 lki_fault lki_fault_read(const char *error_reply); /* LK_INTERNAL: an error not known here */
 
 #endif

@@ -96,14 +96,17 @@ lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_err
 
 /* ------------------------------------------------------------------------------ introduction */
 
-/* Not a cluster: its scripts may use keys of one slot only, and a node refuses keys of others. */
+/* A node refuses the keys of other nodes, so a cluster needs its own kind of URL. */
 static lk_status check_mode(const lki_talk *talk, const char *info, lki_error *error) {
     const char *mode = lki_info_mode(info);
-    if (mode && strncmp(mode, "cluster", strlen("cluster")) == 0)
+    bool is_node = mode && strncmp(mode, "cluster", strlen("cluster")) == 0;
+    if (is_node && !talk->is_node)
         return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s: the server is a node of a cluster; this version of latchkey does "
-                             "not support clusters",
+                             "%s: the server is a node of a cluster; use redis+cluster://",
                              talk->shown);
+    if (mode && !is_node && talk->is_node)
+        return lki_error_set(error, LK_UNSUPPORTED,
+                             "%s: the server is not a node of a cluster any more", talk->shown);
     if (mode && strncmp(mode, "sentinel", strlen("sentinel")) == 0)
         return lki_error_set(error, LK_UNSUPPORTED,
                              "%s: the server is a sentinel; use redis+sentinel://, or give the "
@@ -128,9 +131,8 @@ static lk_status read_server(const lki_talk *talk, const char *info, lki_identit
 static lk_status check_role(const lki_talk *talk, const char *info, lki_error *error) {
     const char *role = lki_info_field(info, "role:");
     if (role && strncmp(role, "slave", strlen("slave")) == 0)
-        return lki_error_set(error, LK_UNAVAILABLE,
-                             "%s: READONLY: the server is a replica; %s", talk->shown,
-                             talk->if_replica);
+        return lki_error_set(error, LK_UNAVAILABLE, "%s: READONLY: the server is a replica; %s",
+                             talk->shown, talk->if_replica);
     return LK_OK;
 }
 
@@ -266,6 +268,7 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
                      .shown = endpoint->shown,
                      .if_replica = greeting->is_found ? "it is not the master any more, or not yet"
                                                       : "give the address of its master",
+                     .is_node = greeting->is_node,
                      .may_want_tls = is_first && endpoint->host && !endpoint->tls};
     lki_identity identity = {0};
     if (!talk.reader)

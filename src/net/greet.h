@@ -17,9 +17,10 @@ typedef struct {
 
 typedef struct {
     const lki_endpoint *endpoint;
-    const char *name;            /* of the connection, for CLIENT LIST */
-    const char *channel;         /* to subscribe to; NULL: none */
-    bool is_found; /* the topology found the server: it may not be the master any more */
+    const char *name;    /* of the connection, for CLIENT LIST */
+    const char *channel; /* to subscribe to; NULL: none */
+    bool is_found;       /* the topology found the server: it may not be the master any more */
+    bool is_node;        /* it must be a node of a cluster; otherwise it must not be */
     const lki_identity *earlier; /* our earlier connection, to end on the server; NULL: none */
     int64_t deadline_us;
     int stop_fd; /* readable: give up with LK_CANCELED; -1: never */

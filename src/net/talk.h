@@ -14,11 +14,12 @@ typedef struct {
     lki_transport *transport;
     redisReader *reader;
     int64_t deadline_us;
-    int stop_fd;       /* readable: give up with LK_CANCELED; -1: never */
-    const char *shown; /* the URL of the server, for error texts */
-    size_t heard;      /* bytes received so far */
+    int stop_fd;            /* readable: give up with LK_CANCELED; -1: never */
+    const char *shown;      /* the URL of the server, for error texts */
+    size_t heard;           /* bytes received so far */
     const char *if_replica; /* for lki_greet: the advice if the server is a replica */
-    bool may_want_tls; /* plain TCP that has never worked: errors may hint at rediss:// */
+    bool is_node;           /* for lki_greet: see lki_greeting */
+    bool may_want_tls;      /* plain TCP that has never worked: errors may hint at rediss:// */
 } lki_talk;
 
 /* LK_UNAVAILABLE, LK_DENIED (by TLS), LK_CANCELED for stop_fd, LK_NOMEM. */

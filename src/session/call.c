@@ -29,9 +29,14 @@ static void finish(lki_call *call, lk_status status, const char *text) {
 }
 
 static void refused(lki_call *call, const char *text) {
-    lki_refusal refusal = lki_server_refused(call->server, call->sent, text);
+    lki_elsewhere elsewhere;
+    lki_refusal refusal = lki_server_refused(call->server, call->sent, text, &elsewhere);
     char sentence[LKI_ERROR_MOST];
-    call->is_wide = call->is_wide || refusal.needs_both_keys;
+    call->is_wide = (call->is_wide || refusal.needs_both_keys) && !refusal.is_split;
+    if (elsewhere.to) {
+        call->server = elsewhere.to;
+        call->asking = elsewhere.asking;
+    }
     snprintf(sentence, sizeof sentence, "%s; %s", text, refusal.advice);
     if (refusal.kind == LKI_REFUSED_LATER) {
         lki_error_set(&call->error, refusal.status, "%s", sentence);
@@ -64,9 +69,11 @@ static void completed(lki_request *request, const redisReply *reply) {
 
 static void ask(lki_call *call, int64_t now_us) {
     lki_link *link = &call->server->commands.link;
-    call->sent = call->encode(call, &call->server->form, lki_link_begin(link));
+    bool may_send = !call->asking || lki_server_asking(call->server);
+    if (may_send)
+        call->sent = call->encode(call, &call->server->form, lki_link_begin(link));
     call->request.complete = completed;
-    if (lki_link_commit(link, &call->request, now_us) != LK_OK)
+    if (!may_send || lki_link_commit(link, &call->request, now_us) != LK_OK)
         finish(call, LK_NOMEM, lk_status_text(LK_NOMEM));
 }
 
@@ -99,6 +106,16 @@ static void await(lki_call *call, int64_t give_up_us) {
     }
 }
 
+/* While no server has answered, another one may have got the lock. */
+static void find_server(lki_call *call) {
+    lki_error error;
+    if (!call->has_slot || call->asking || lki_link_is_up(&call->server->commands.link))
+        return;
+    lki_server *owner = lki_session_server(call->server->session, call->slot, &error);
+    if (owner)
+        call->server = owner;
+}
+
 lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     lki_session *session = server->session;
     int64_t give_up_us = lki_after_ms(lki_now_us(), session->settings.command_timeout_ms);
@@ -108,6 +125,8 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     session->calls++;
     while (!call->is_over) {
         int64_t now_us = lki_now_us();
+        if (!call->request.on_way)
+            find_server(call);
         /* After SIGSTOP the reply may already be in the socket. */
         if (call->request.on_way && !extended && now_us > give_up_us + LKI_LATE_US) {
             extended = true;
@@ -117,7 +136,7 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
             finish(call, LK_CANCELED, lk_status_text(LK_CANCELED));
         else if (now_us >= give_up_us)
             give_up(call);
-        else if (!call->request.on_way && lki_link_is_up(&server->commands.link) &&
+        else if (!call->request.on_way && lki_link_is_up(&call->server->commands.link) &&
                  now_us >= call->retry_us)
             ask(call, now_us);
         if (!call->is_over)

@@ -13,7 +13,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { WIRES = 2 };
+enum { WIRES = 2, OTHERS = 2 }; /* of a server; descriptors that are polled besides wires */
 
 /* ------------------------------------------------------------------------------ waking */
 
@@ -63,7 +63,9 @@ void lki_keeper_wake_by(lki_session *session, int64_t due_us) {
 /* Before holds are declared lost: if the keeper is late, their renewals may be in the socket. */
 static void read_answers(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++) {
-        lki_link *link = &session->servers[i].commands.link;
+        if (!session->servers[i])
+            continue;
+        lki_link *link = &session->servers[i]->commands.link;
         if (lki_link_has_requests(link) && lki_link_keeper_take(link))
             lki_link_keeper_read(link);
     }
@@ -87,7 +89,8 @@ static int64_t work(lki_session *session) {
         read_answers(session);
     session->events->due(session->context, now_us);
     for (size_t i = 0; i < session->server_count; i++)
-        next_us = earlier(next_us, lki_server_tend(&session->servers[i], now_us));
+        if (session->servers[i])
+            next_us = earlier(next_us, lki_server_tend(session->servers[i], now_us));
     return earlier(earlier(next_us, next_due_us(session)), keeper->wake_by_us);
 }
 
@@ -98,18 +101,44 @@ static void clear(int fd) {
     while (read(fd, &count, sizeof count) > 0) {}
 }
 
+/* NULL: no lock has needed that server yet. */
 static lki_link *link_at(lki_session *session, size_t i) {
-    lki_server *server = &session->servers[i / WIRES];
+    lki_server *server = session->servers[i / WIRES];
+    if (!server)
+        return NULL;
     return i % WIRES ? &server->messages.link : &server->commands.link;
 }
 
+typedef struct {
+    lki_session *session;
+    struct pollfd *polled;
+    size_t room;
+} keeper_run;
+
+/* Returns how many links can be polled: all, unless memory has run out. */
+static size_t make_room(keeper_run *run) {
+    size_t needed = run->session->server_count * WIRES + OTHERS;
+    if (needed > run->room) {
+        struct pollfd *polled = lki_resize(run->polled, needed * sizeof *polled);
+        if (!polled)
+            return run->room - OTHERS;
+        run->polled = polled;
+        run->room = needed;
+    }
+    return needed - OTHERS;
+}
+
 /* Sleeps until a kick, the timer or a socket, and reads the sockets. Releases the monitor. */
-static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due_us) {
+static void sleep_until(keeper_run *run, int64_t due_us) {
+    lki_session *session = run->session;
     lki_keeper *keeper = &session->keeper;
-    size_t links = session->server_count * WIRES;
+    size_t links = make_room(run);
+    struct pollfd *polled = run->polled;
     for (size_t i = 0; i < links; i++) {
         lki_link *link = link_at(session, i);
-        polled[i] = (struct pollfd){.events = POLLRDHUP};
+        polled[i] = (struct pollfd){.fd = -1, .events = POLLRDHUP};
+        if (!link)
+            continue;
         int watched = lki_link_watch_fd(link);
         int driven = lki_link_keeper_fd(link, &polled[i].events);
         polled[i].fd = driven >= 0 ? driven : watched;
@@ -120,7 +149,7 @@ static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due
     keeper->wakes_us = due_us;
     keeper->asleep = true;
     pthread_mutex_unlock(&session->monitor);
-    int ready = poll(polled, links + 2, -1);
+    int ready = poll(polled, links + OTHERS, -1);
     pthread_mutex_lock(&session->monitor);
     keeper->asleep = false;
     if (ready <= 0)
@@ -138,11 +167,6 @@ static void sleep_until(lki_session *session, struct pollfd *polled, int64_t due
     }
 }
 
-typedef struct {
-    lki_session *session;
-    struct pollfd *polled;
-} keeper_run;
-
 static void *keep(void *context) {
     keeper_run *run = context;
     lki_session *session = run->session;
@@ -150,9 +174,11 @@ static void *keep(void *context) {
     while (!session->keeper.stop) {
         int64_t due_us = work(session);
         if (!session->keeper.stop && !session->keeper.kicked)
-            sleep_until(session, run->polled, due_us);
+            sleep_until(run, due_us);
     }
     for (size_t i = 0; i < session->server_count * WIRES; i++) {
+        if (!link_at(session, i))
+            continue;
         lki_link_unwatch(link_at(session, i));
         lki_link_keeper_leave(link_at(session, i));
     }
@@ -171,7 +197,8 @@ lk_status lki_keeper_start(lki_session *session, lki_error *error) {
     keeper_run *run = lki_new(sizeof *run);
     if (run) {
         run->session = session;
-        run->polled = lki_new((session->server_count * WIRES + 2) * sizeof *run->polled);
+        run->room = session->server_count * WIRES + OTHERS;
+        run->polled = lki_new(run->room * sizeof *run->polled);
     }
     if (keeper->kick >= 0 && keeper->timer >= 0 && run && run->polled &&
         lki_thread_start(&keeper->thread, keep, run)) {

@@ -16,6 +16,22 @@
 typedef struct lki_session lki_session;
 typedef struct lki_server lki_server;
 
+enum { LKI_CLIENT_ID_LENGTH = 32 };
+
+/*
+ * An id to which the server publishes: the first part of the handles that it has (SPEC 1.2). Each
+ * server of a client has an id of its own. A handle keeps its id when its lock moves to another
+ * server, which must then listen to that id too.
+ */
+typedef struct lki_ear lki_ear;
+struct lki_ear {
+    lki_request subscription;
+    lki_server *server;
+    lki_ear *next;
+    bool is_heard; /* the messages wire is subscribed to it */
+    char id[LKI_CLIENT_ID_LENGTH + 1];
+};
+
 typedef struct {
     lki_link link;
     lki_server *server;
@@ -51,14 +67,24 @@ struct lki_server {
     size_t index; /* in the topology */
     lki_wire commands, messages;
     lki_form form;
-    unsigned life;        /* rises when the commands wire reaches another server process */
+    lki_ear own;          /* for handles that were made for this server */
+    unsigned life;        /* differs for each server process that the commands wire has reached */
+    int64_t suspected_us; /* when the topology was last told that it does not answer */
     uint64_t floor;       /* the greatest fence or time that it has told this client (SPEC 8.1) */
     size_t waiting;       /* operations in the queues of the server */
     size_t async_waiting; /* of these, the ones without a caller that waits */
 };
 
-lk_status lki_server_init(lki_server *, lki_session *, size_t index, lki_error *);
-void lki_server_free(lki_server *); /* both wires must be down, and their dialers joined */
+lki_server *lki_server_new(lki_session *, size_t index, lki_error *); /* NULL: see the error */
+/* Both wires must be down, and their dialers joined. NULL is fine. */
+void lki_server_free(lki_server *);
+
+/* Connects the commands wire soon, and keeps it connected. */
+void lki_server_want(lki_server *);
+
+/* Another server has its locks now: ends the connections, until it is wanted again. */
+void lki_server_retire(lki_server *);
+void lki_server_break(lki_server *, const lki_error *);
 
 /* Connects the commands wire for the first time. Blocks; call it without the monitor. */
 lk_status lki_server_open(lki_server *, lki_error *);
@@ -75,11 +101,25 @@ void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd
  */
 void lki_server_moved(lki_server *, const char *run_id);
 
+/* Where to send a command that a server refused with MOVED or ASK. */
+typedef struct {
+    lki_server *to; /* NULL: to the same server */
+    bool asking;    /* after ASKING, every time */
+} lki_elsewhere;
+
 /*
  * What an error reply to a command of this server means. If the server is a replica now, and the
- * topology can find the master, the wires are made anew and the command is to be sent again.
+ * topology can find the master, the wires are made anew and the command is to be sent again. If
+ * another server has the lock, *elsewhere says which, and the command is to be sent there.
  */
-lki_refusal lki_server_refused(lki_server *, lki_sent, const char *error_reply);
+lki_refusal lki_server_refused(lki_server *, lki_sent, const char *error_reply,
+                               lki_elsewhere *elsewhere);
+
+/*
+ * Commits ASKING: the next command may use a slot that is being moved to this server. False: out of
+ * memory. The commands wire must be up.
+ */
+bool lki_server_asking(lki_server *);
 
 /* Dials now if the server is down, and starts again with short pauses between attempts. */
 void lki_server_dial_now(lki_server *);
@@ -90,7 +130,12 @@ void lki_server_dial_now(lki_server *);
  */
 void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);
-bool lki_server_is_subscribed(const lki_server *);
+
+/* Subscribes to the id of this handle too, now and after each new connection of messages. */
+void lki_server_listen(lki_server *, const char *handle);
+
+/* Whether the messages to this handle arrive from this server. */
+bool lki_server_hears(const lki_server *, const char *handle);
 
 /*
  * Changes the number of operations in the queues of the server by `all`, and the number of these

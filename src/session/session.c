@@ -1,6 +1,7 @@
 /* See session.h. */
 #include "session/session.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------ opening */
@@ -34,49 +34,22 @@ void lki_session_init(lki_session *session, const lki_session_events *events, vo
     lki_callbacks_init(&session->callbacks, &session->monitor, &session->ended);
 }
 
-static lk_status draw_id(char id[LKI_CLIENT_ID_LENGTH + 1], lki_error *error) {
-    unsigned char bytes[LKI_CLIENT_ID_LENGTH / 2];
-    ssize_t length;
-    do {
-        length = getrandom(bytes, sizeof bytes, 0);
-    } while (length < 0 && errno == EINTR);
-    if (length != sizeof bytes)
-        return lki_error_set(error, LK_INTERNAL, "cannot read random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    return LK_OK;
+/* Asks the topology for its servers, if it has to find them. */
+static lk_status discover(lki_session *session, lki_error *error) {
+    lki_topology *topology = session->topology;
+    lki_reach reach = {lki_settings_tls(&session->settings),
+                       lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms),
+                       session->stop_fd};
+    return topology->methods->discover ? topology->methods->discover(topology, &reach, error)
+                                       : LK_OK;
 }
 
-static lk_status make_channel(lki_session *session, lki_error *error) {
-    size_t size = strlen(session->settings.prefix) + 1 + LKI_CLIENT_ID_LENGTH + 1;
-    session->channel = lki_new(size);
-    if (!session->channel)
-        return lki_error_no_memory(error);
-    snprintf(session->channel, size, "%s:%s", session->settings.prefix, session->id);
-    return LK_OK;
-}
-
-static lk_status make_servers(lki_session *session, lki_error *error) {
-    size_t count = session->topology->methods->server_count(session->topology);
-    session->servers = lki_new(count * sizeof *session->servers);
-    if (!session->servers)
-        return lki_error_no_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        session->server_count++;
-        lk_status status = lki_server_init(&session->servers[i], session, i, error);
-        if (status != LK_OK)
-            return status;
-    }
-    return LK_OK;
-}
-
-static lk_status connect_all(lki_session *session, lki_error *error) {
-    for (size_t i = 0; i < session->server_count; i++) {
-        lk_status status = lki_server_open(&session->servers[i], error);
-        if (status != LK_OK)
-            return status;
-    }
-    return LK_OK;
+/* A cluster has answered already; its nodes are connected when a lock needs them. */
+static lk_status connect_only_server(lki_session *session, lki_error *error) {
+    if (lki_topology_is_sharded(session->topology))
+        return LK_OK;
+    lki_server *server = lki_session_server_at(session, 0, error);
+    return server ? lki_server_open(server, error) : error->status;
 }
 
 static lk_status prepare_callbacks(lki_session *session, lki_error *error) {
@@ -91,8 +64,22 @@ static lk_status prepare_callbacks(lki_session *session, lki_error *error) {
 static void moved(void *context, size_t server, const char *run_id) {
     lki_session *session = context;
     pthread_mutex_lock(&session->monitor);
-    lki_server_moved(&session->servers[server], run_id);
+    lki_server_moved(session->servers[server], run_id);
     lki_session_settle(session);
+    pthread_mutex_unlock(&session->monitor);
+}
+
+/* Nodes that lost their slots have failed, or left the cluster. Nothing they say counts any more. */
+static void remapped(void *context) {
+    lki_session *session = context;
+    lki_topology *topology = session->topology;
+    pthread_mutex_lock(&session->monitor);
+    session->events->remapped(session->context);
+    for (size_t i = 0; i < session->server_count; i++)
+        if (session->servers[i] && !topology->methods->has_slots(topology, i))
+            lki_server_retire(session->servers[i]);
+    lki_session_settle(session);
+    lki_keeper_kick(session);
     pthread_mutex_unlock(&session->monitor);
 }
 
@@ -101,6 +88,7 @@ static lk_status watch_servers(lki_session *session, lki_error *error) {
     lki_watcher watcher = {.tls = lki_settings_tls(&session->settings),
                            .stop_fd = session->stop_fd,
                            .moved = moved,
+                           .remapped = remapped,
                            .context = session};
     return topology->methods->watch ? topology->methods->watch(topology, &watcher, error) : LK_OK;
 }
@@ -110,9 +98,9 @@ lk_status lki_session_open(lki_session *session, lki_error *error) {
     session->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (session->stop_fd < 0)
         return lki_error_set(error, LK_NOMEM, "no file descriptor is left: %s", strerror(errno));
-    if ((status = draw_id(session->id, error)) || (status = make_channel(session, error)) ||
-        (status = make_servers(session, error)) || (status = prepare_callbacks(session, error)) ||
-        (status = connect_all(session, error)) || (status = lki_keeper_start(session, error)))
+    if ((status = prepare_callbacks(session, error)) || (status = discover(session, error)) ||
+        (status = connect_only_server(session, error)) ||
+        (status = lki_keeper_start(session, error)))
         return status;
     return watch_servers(session, error);
 }
@@ -131,25 +119,24 @@ void lki_session_stop(lki_session *session) {
         session->topology->methods->unwatch(session->topology);
     lki_keeper_stop(session);
     for (size_t i = 0; i < session->server_count; i++)
-        lki_server_join_dialers(&session->servers[i]);
+        if (session->servers[i])
+            lki_server_join_dialers(session->servers[i]);
 }
 
 void lki_session_break(lki_session *session) {
     lki_error error;
     lki_error_set(&error, LK_CANCELED, "the client was closed");
-    for (size_t i = 0; i < session->server_count; i++) {
-        lki_link_break(&session->servers[i].commands.link, &error);
-        lki_link_break(&session->servers[i].messages.link, &error);
-    }
+    for (size_t i = 0; i < session->server_count; i++)
+        if (session->servers[i])
+            lki_server_break(session->servers[i], &error);
 }
 
 void lki_session_free(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++)
-        lki_server_free(&session->servers[i]);
+        lki_server_free(session->servers[i]);
     lki_keeper_free(&session->keeper);
     if (session->stop_fd >= 0)
         close(session->stop_fd);
-    lki_free(session->channel);
     lki_free(session->servers);
     pthread_cond_destroy(&session->ended);
     pthread_mutex_destroy(&session->monitor);
@@ -157,7 +144,8 @@ void lki_session_free(lki_session *session) {
 
 void lki_session_close_after_fork(lki_session *session) {
     for (size_t i = 0; i < session->server_count; i++)
-        lki_server_close_after_fork(&session->servers[i]);
+        if (session->servers[i])
+            lki_server_close_after_fork(session->servers[i]);
     if (session->topology->methods->close_after_fork)
         session->topology->methods->close_after_fork(session->topology);
     close(session->keeper.kick);
@@ -186,12 +174,48 @@ void lki_session_settle(lki_session *session) {
     if (!session->events->drain(session->context))
         return;
     for (size_t i = 0; i < session->server_count; i++)
-        if (lki_link_has_output(&session->servers[i].commands.link))
-            lki_server_push(&session->servers[i]);
+        if (session->servers[i] && lki_link_has_output(&session->servers[i]->commands.link))
+            lki_server_push(session->servers[i]);
 }
 
-lki_server *lki_session_server(lki_session *session, const char *name) {
-    return &session->servers[session->topology->methods->server_of(session->topology, name)];
+static bool make_room(lki_session *session, size_t count) {
+    if (count <= session->server_count)
+        return true;
+    lki_server **servers = lki_resize(session->servers, count * sizeof *servers);
+    if (!servers)
+        return false;
+    for (size_t i = session->server_count; i < count; i++)
+        servers[i] = NULL;
+    session->servers = servers;
+    session->server_count = count;
+    return true;
+}
+
+lki_server *lki_session_server_at(lki_session *session, size_t index, lki_error *error) {
+    if (!make_room(session, index + 1)) {
+        lki_error_no_memory(error);
+        return NULL;
+    }
+    if (!session->servers[index])
+        session->servers[index] = lki_server_new(session, index, error);
+    if (session->servers[index])
+        lki_server_want(session->servers[index]);
+    return session->servers[index];
+}
+
+lki_server *lki_session_server(lki_session *session, unsigned slot, lki_error *error) {
+    lki_topology *topology = session->topology;
+    size_t index = topology->methods->server_of ? topology->methods->server_of(topology, slot) : 0;
+    return lki_session_server_at(session, index, error);
+}
+
+size_t lki_session_next(lki_session *session, size_t index) {
+    lki_topology *topology = session->topology;
+    if (!topology->methods->has_slots)
+        return index == 0 ? 0 : SIZE_MAX;
+    while (index < LKI_NODES_MOST && !topology->methods->has_slots(topology, index))
+        index++;
+    return index < LKI_NODES_MOST ? index : SIZE_MAX;
 }
 
 lki_tls_files lki_settings_tls(const lki_settings *settings) {

@@ -14,8 +14,6 @@
 #include "session/settings.h"
 #include "topology/topology.h"
 
-enum { LKI_CLIENT_ID_LENGTH = 32 };
-
 /*
  * Callbacks to the layer above. Each runs with the monitor held, does not release it, and only
  * notes what has changed. `drain` acts on the changes: it may commit requests, which the session
@@ -30,6 +28,7 @@ typedef struct {
     /* Messages may not arrive at present: waiters must be refreshed. */
     void (*messages_missing)(void *context, lki_server *);
     void (*message)(void *context, lki_server *, const char *text, size_t length);
+    void (*remapped)(void *context); /* lki_session_server() may return another server now */
     int64_t (*next_due_us)(const void *context); /* when to call `due`; LKI_NEVER: not needed */
     void (*due)(void *context, int64_t now_us);
     bool (*drain)(void *context); /* false: there was nothing to do */
@@ -40,9 +39,7 @@ struct lki_session {
     unsigned forks; /* lki_fork_count() when it was opened */
     lki_settings settings;
     lki_topology *topology;
-    char id[LKI_CLIENT_ID_LENGTH + 1];
-    char *channel; /* the pub/sub channel on which the server publishes to this client */
-    int stop_fd;   /* an eventfd, readable once the session stops */
+    int stop_fd; /* an eventfd, readable once the session stops */
     const lki_session_events *events;
     void *context; /* passed to the events */
     /* Called without the monitor, when the last reference is released. */
@@ -52,8 +49,10 @@ struct lki_session {
     unsigned references;     /* one for the opener, each handle and each call in progress */
     bool closing;            /* lk_close has begun: no operation may begin any more */
     bool closed;             /* lk_close has ended the threads and connections */
-    lki_server *servers;
+    /* By their index in the topology. NULL: no lock has needed this one yet. Only grows. */
+    lki_server **servers;
     size_t server_count;
+    unsigned lives; /* the number of server processes that were reached */
     lki_keeper keeper;
     lki_callbacks callbacks;
     /* Signalled when a callback, call or operation has ended, or a callback is to be dispatched. */
@@ -62,8 +61,9 @@ struct lki_session {
 };
 
 /*
- * lki_session_init() comes first; the session then has one reference. lki_session_open() connects
- * to all servers and starts the keeper; settings and topology must be set before.
+ * lki_session_init() comes first; the session then has one reference. lki_session_open() starts the
+ * keeper. If there is one server, it connects to it; the nodes of a cluster are connected when
+ * they are needed. Settings and topology must be set before.
  */
 void lki_session_init(lki_session *, const lki_session_events *, void *context);
 lk_status lki_session_open(lki_session *, lki_error *);
@@ -84,8 +84,15 @@ LKI_UNLOCKS void lki_session_release(lki_session *);
 /* For the end of a call: drains, and sends the requests that were committed. */
 LKI_UNLOCKS void lki_session_settle(lki_session *);
 
-/* The server that has the lock `name`. */
-lki_server *lki_session_server(lki_session *, const char *name);
+/*
+ * The server that has the keys of a slot, and the server with this index. Both are kept connected
+ * from now on. With the monitor held. NULL: out of memory or descriptors.
+ */
+lki_server *lki_session_server(lki_session *, unsigned slot, lki_error *);
+lki_server *lki_session_server_at(lki_session *, size_t index, lki_error *);
+
+/* The index of the first server from `index` on that has locks; SIZE_MAX: none. */
+size_t lki_session_next(lki_session *, size_t index);
 
 /* With the monitor held. Queues a callback that writes the line. */
 void lki_log(lki_session *, lk_log_level, const char *format, ...)

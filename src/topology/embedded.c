@@ -17,16 +17,6 @@ static void embedded_close(lki_topology *topology) {
     lki_free(self);
 }
 
-static size_t embedded_count(const lki_topology *topology) {
-    (void)topology;
-    return 1;
-}
-
-static size_t embedded_server_of(const lki_topology *topology, const char *name) {
-    (void)topology, (void)name;
-    return 0;
-}
-
 static lk_status embedded_locate(lki_topology *topology, size_t server, const lki_reach *reach,
                                  lki_endpoint *out, lki_error *error) {
     (void)server;
@@ -47,8 +37,6 @@ static lk_status embedded_locate(lki_topology *topology, size_t server, const lk
 static lk_status embedded_open(const char *url, const char *password, const char *sentinel_password,
                                lki_topology **out, lki_error *error) {
     static const lki_topology_methods methods = {.close = embedded_close,
-                                                 .server_count = embedded_count,
-                                                 .server_of = embedded_server_of,
                                                  .locate = embedded_locate};
     (void)password, (void)sentinel_password;
     if (url[strlen("local:")])

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "net/resp.h"
+#include "topology/seed.h"
 #include "topology/sentinel_ask.h"
 
 #include <poll.h>
@@ -120,8 +121,7 @@ static void ear_close(ear *self) {
     self->is_up = false;
     self->next_try_us = lki_after_ms(lki_now_us(), PAUSE_MS);
     atomic_store(&self->fd, -1);
-    lki_transport_close(self->talk.transport);
-    redisReaderFree(self->talk.reader);
+    lki_seed_close(&self->talk);
 }
 
 static void ear_send(ear *self, const char *first, const char *second) {
@@ -140,8 +140,7 @@ static void ear_send(ear *self, const char *first, const char *second) {
 static void ear_open(ear *self, const sentinels *all) {
     lki_reach reach = reach_within(all, CONNECT_MS);
     lki_error error;
-    self->is_up =
-        lki_sentinel_connect(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
+    self->is_up = lki_seed_connect(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
     self->was_asked = false;
     if (self->is_up)
         ear_send(self, "SUBSCRIBE", "+switch-master");
@@ -273,16 +272,6 @@ static void sentinel_close_after_fork(lki_topology *topology) {
 
 /* ------------------------------------------------------------------------------ the topology */
 
-static size_t sentinel_count(const lki_topology *topology) {
-    (void)topology;
-    return 1;
-}
-
-static size_t sentinel_server_of(const lki_topology *topology, const char *name) {
-    (void)topology, (void)name;
-    return 0;
-}
-
 static void sentinel_close(lki_topology *topology) {
     sentinels *self = (sentinels *)topology;
     lki_free(self->ears);
@@ -309,8 +298,6 @@ static bool make_ears(sentinels *self) {
 static lk_status sentinel_open(const char *url, const char *password, const char *sentinel_password,
                                lki_topology **out, lki_error *error) {
     static const lki_topology_methods methods = {.close = sentinel_close,
-                                                 .server_count = sentinel_count,
-                                                 .server_of = sentinel_server_of,
                                                  .locate = sentinel_locate,
                                                  .watch = sentinel_watch,
                                                  .unwatch = sentinel_unwatch,

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "net/connection.h"
 #include "net/fault.h"
 #include "net/resp.h"
+#include "topology/seed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,29 +21,6 @@ void lki_master_clear(lki_master *master) {
 }
 
 /* ------------------------------------------------------------------------------ one sentinel */
-
-lk_status lki_sentinel_connect(const lki_endpoint *sentinel, const lki_reach *reach,
-                               _Atomic int *fd_seen, lki_talk *out, lki_error *error) {
-    lki_talk talk = {.deadline_us = reach->deadline_us,
-                     .stop_fd = reach->stop_fd,
-                     .shown = sentinel->shown,
-                     .may_want_tls = !sentinel->tls,
-                     .reader = lki_reader_new()};
-    lk_status status = talk.reader ? LK_OK : lki_error_no_memory(error);
-    if (status == LK_OK)
-        status = lki_transport_open(sentinel, &reach->tls, reach->deadline_us, reach->stop_fd,
-                                    fd_seen, &talk.transport, error);
-    if (status == LK_OK)
-        status = lki_greet_login(&talk, sentinel, error);
-    if (status == LK_OK) {
-        *out = talk;
-        return LK_OK;
-    }
-    lki_transport_close(talk.transport);
-    if (talk.reader)
-        redisReaderFree(talk.reader);
-    return status;
-}
 
 static const char *value_of(const redisReply *reply, const char *field) {
     for (size_t i = 0; i + 1 < reply->elements; i += 2)
@@ -123,29 +100,12 @@ typedef struct {
 static void *ask_one(void *context) {
     asker *self = context;
     lki_talk talk;
-    self->status = lki_sentinel_connect(self->sentinel, &self->reach, NULL, &talk, &self->error);
+    self->status = lki_seed_connect(self->sentinel, &self->reach, NULL, &talk, &self->error);
     if (self->status != LK_OK)
         return NULL;
     self->status = ask_master(&talk, self->name, &self->master, &self->error);
-    lki_transport_close(talk.transport);
-    redisReaderFree(talk.reader);
+    lki_seed_close(&talk);
     return NULL;
-}
-
-/* The reasons that a user can do something about come first. */
-static int weight_of(lk_status status) {
-    switch (status) {
-    case LK_CANCELED:
-        return 5;
-    case LK_DENIED:
-        return 4;
-    case LK_INVALID:
-        return 3;
-    case LK_UNSUPPORTED:
-        return 2;
-    default:
-        return 1;
-    }
 }
 
 static lk_status choose(asker *askers, size_t count, lki_master *out, bool *all_answered,
@@ -156,7 +116,7 @@ static lk_status choose(asker *askers, size_t count, lki_master *out, bool *all_
         asker *one = &askers[i];
         if (one->status != LK_OK) {
             *all_answered = false;
-            if (!worst || weight_of(one->status) > weight_of(worst->status))
+            if (!worst || lki_seed_error_weight(one->status) > lki_seed_error_weight(worst->status))
                 worst = one;
         } else if (!best || one->master.epoch > best->master.epoch) {
             best = one;

@@ -23,8 +23,4 @@ void lki_master_clear(lki_master *);
 lk_status lki_sentinels_ask(const lki_seeds *, const lki_reach *, lki_master *out,
                             bool *all_answered, lki_error *);
 
-/* Logs in to one sentinel. The caller closes the transport and frees the reader of the talk. */
-lk_status lki_sentinel_connect(const lki_endpoint *, const lki_reach *, _Atomic int *fd_seen,
-                               lki_talk *out, lki_error *);
-
 #endif

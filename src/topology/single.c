@@ -15,16 +15,6 @@ static void single_close(lki_topology *topology) {
     lki_free(self);
 }
 
-static size_t single_count(const lki_topology *topology) {
-    (void)topology;
-    return 1;
-}
-
-static size_t single_server_of(const lki_topology *topology, const char *name) {
-    (void)topology, (void)name;
-    return 0;
-}
-
 static lk_status single_locate(lki_topology *topology, size_t server, const lki_reach *reach,
                                lki_endpoint *out, lki_error *error) {
     (void)server, (void)reach;
@@ -34,10 +24,7 @@ static lk_status single_locate(lki_topology *topology, size_t server, const lki_
 
 static lk_status single_open(const char *url, const char *password, const char *sentinel_password,
                              lki_topology **out, lki_error *error) {
-    static const lki_topology_methods methods = {.close = single_close,
-                                                 .server_count = single_count,
-                                                 .server_of = single_server_of,
-                                                 .locate = single_locate};
+    static const lki_topology_methods methods = {.close = single_close, .locate = single_locate};
     (void)sentinel_password;
     single *self = lki_new(sizeof *self);
     if (!self)

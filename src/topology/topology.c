@@ -1,15 +1,16 @@
 /* See topology.h. */
 #include "topology/topology.h"
 
+#include "topology/slot.h"
+
 #include <string.h>
 #include <strings.h>
 
 static const lki_topology_kind *const kinds[] = {&lki_topology_single, &lki_topology_embedded,
-                                                 &lki_topology_sentinel};
+                                                 &lki_topology_sentinel, &lki_topology_cluster};
 
 /* Planned schemes have an error of their own, so that users do not look for a typing mistake. */
-static const char *const planned[] = {"redis+cluster", "rediss+cluster", "valkey+cluster",
-                                      "valkeys+cluster", "quorum"};
+static const char *const planned[] = {"quorum"};
 
 static bool is_scheme(const char *url, size_t length, const char *scheme) {
     return strlen(scheme) == length && strncasecmp(url, scheme, length) == 0;
@@ -33,7 +34,8 @@ lk_status lki_topology_open(const char *url, const char *password, const char *s
     if (!colon)
         return lki_error_set(error, LK_INVALID,
                              "the URL has no scheme; it must begin with local:, redis://, "
-                             "rediss://, valkey://, valkeys://, unix:// or redis+sentinel://");
+                             "rediss://, valkey://, valkeys://, unix://, redis+sentinel:// or "
+                             "redis+cluster://");
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
@@ -44,5 +46,13 @@ lk_status lki_topology_open(const char *url, const char *password, const char *s
                                  "this version of latchkey does not support %s:", planned[i]);
     return lki_error_set(error, LK_INVALID,
                          "the scheme of the URL is not one of local:, redis://, rediss://, "
-                         "valkey://, valkeys://, unix:// and redis+sentinel://");
+                         "valkey://, valkeys://, unix://, redis+sentinel:// and redis+cluster://");
+}
+
+bool lki_topology_is_sharded(const lki_topology *topology) {
+    return topology->methods->server_of;
+}
+
+unsigned lki_topology_slot(const lki_topology *topology, const char *key, size_t length) {
+    return lki_topology_is_sharded(topology) ? lki_slot_of(key, length) : 0;
 }

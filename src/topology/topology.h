@@ -4,6 +4,9 @@
 
 #include "base/error.h"
 #include "net/transport.h"
+#include "topology/redirect.h"
+
+enum { LKI_NODES_MOST = 1024 }; /* servers of one topology */
 
 typedef struct lki_topology lki_topology;
 
@@ -14,20 +17,32 @@ typedef struct {
     int stop_fd; /* readable: give up with LK_CANCELED; -1: never */
 } lki_reach;
 
-/* Who wants to know that a server has moved. */
+/* Who wants to know that a server or a slot has moved. Called on a thread of the topology. */
 typedef struct {
     lki_tls_files tls; /* valid as long as the topology watches */
     int stop_fd;       /* readable: stop */
-    /* Called on a thread of the topology. run_id: of the server that is there now; "": unknown. */
+    /* Another process is this server now. run_id: of that process; "": unknown. */
     void (*moved)(void *context, size_t server, const char *run_id);
+    /* Slots have other servers now: ask server_of and has_slots again. */
+    void (*remapped)(void *context);
     void *context;
 } lki_watcher;
 
 typedef struct {
     void (*close)(lki_topology *);
-    size_t (*server_count)(const lki_topology *);
-    /* The index of the server that has the lock `name`, below server_count. */
-    size_t (*server_of)(const lki_topology *, const char *name);
+    /*
+     * Finds the servers, before any other function is called. Blocks until the deadline of `reach`.
+     * NULL: the URL names the server, or `locate` finds it.
+     */
+    lk_status (*discover)(lki_topology *, const lki_reach *, lki_error *);
+    /* The index of the server that has the keys of this slot. NULL: there is one server, 0. */
+    size_t (*server_of)(lki_topology *, unsigned slot);
+    /* Whether the server has any slots at present. NULL: as for server_of. */
+    bool (*has_slots)(lki_topology *, size_t server);
+    /* The server `from` says that another server has the slot. NULL: as for server_of. LK_NOMEM. */
+    lk_status (*redirect)(lki_topology *, size_t from, const lki_redirect *, size_t *server);
+    /* A server does not answer, or refuses: find out soon who has its slots. May be NULL. */
+    void (*suspect)(lki_topology *);
     /*
      * Where the server is now. Called before each attempt to connect, on any thread, without the
      * monitor. May block until the deadline of `reach`.
@@ -35,8 +50,8 @@ typedef struct {
     lk_status (*locate)(lki_topology *, size_t server, const lki_reach *, lki_endpoint *out,
                         lki_error *);
     /*
-     * Watches for servers that move, on a thread of its own, until stop_fd is readable; then
-     * `unwatch` waits for that thread. All three are NULL if the servers never move. LK_NOMEM.
+     * Watches for servers and slots that move, on a thread of its own, until stop_fd is readable;
+     * then `unwatch` waits for that thread. All three are NULL if nothing ever moves. LK_NOMEM.
      */
     lk_status (*watch)(lki_topology *, const lki_watcher *, lki_error *);
     void (*unwatch)(lki_topology *);
@@ -55,7 +70,13 @@ typedef struct {
                       lki_topology **out, lki_error *);
 } lki_topology_kind;
 
-extern const lki_topology_kind lki_topology_single, lki_topology_embedded, lki_topology_sentinel;
+extern const lki_topology_kind lki_topology_single, lki_topology_embedded, lki_topology_sentinel,
+    lki_topology_cluster;
+
+/* Whether locks are spread over several servers by the slots of their keys. */
+bool lki_topology_is_sharded(const lki_topology *);
+/* The slot of a key; 0 if the topology is not sharded. */
+unsigned lki_topology_slot(const lki_topology *, const char *key, size_t length);
 
 /*
  * Finds the topology by the scheme of the URL, and opens it. Does not connect. `password` is for

@@ -128,7 +128,7 @@ static void values_that_cannot_be_are_refused(void **state) {
         {"url = redis://h:99999", "port"},
         {"url = local:x", "after local:"},
         {"url = redis+sentinel://h", "master"},
-        {"url = redis+cluster://h", "does not support"},
+        {"url = quorum://h", "does not support"},
         {"url = \"redis://h\"", "url: "},
         {"prefix = {a}", "prefix: it must be"},
         {"tls_ca = ca.pem", "absolute"},

@@ -60,7 +60,7 @@ static void no_number_that_is_read_makes_a_lease_end_before_it_begins(void **sta
         lki_message message;
         snprintf(line, sizeof line, "granted " CLIENT "-000000000001 1 1 1 %s 0", numbers[i]);
         const char *at = line;
-        if (lki_message_next(&at, line + strlen(line), CLIENT, &message))
+        if (lki_message_next(&at, line + strlen(line), &message))
             assert_true(lki_lease_end_us(from_us, message.ms) > from_us);
         int length = snprintf(line, sizeof line, "granted 1 1 %s 0", numbers[i]);
         snprintf(bytes, sizeof bytes, "$%d\r\n%s\r\n", length, line);

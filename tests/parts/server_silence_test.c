@@ -19,7 +19,7 @@ static lk_lock *lock;
 static call asking;
 
 static lki_link *commands(void) {
-    return &client->session.servers[0].commands.link;
+    return &client->session.servers[0]->commands.link;
 }
 
 static bool is_read_by_caller(void) {
@@ -53,7 +53,7 @@ static int end_silence(void **state) {
 
 /* Whether the connection is there after the keeper has looked at it at that time. */
 static bool is_kept_at(int64_t now_us) {
-    lki_server_tend(&client->session.servers[0], now_us);
+    lki_server_tend(client->session.servers[0], now_us);
     return lki_link_is_up(commands());
 }
 
