@@ -210,6 +210,11 @@ bool lki_seeds_endpoint(const lki_seeds *seeds, const char *host, const char *po
     return made.shown != NULL;
 }
 
+bool lki_url_is_of_seeds(const char *url) {
+    lki_url_parts parts;
+    return lki_url_split(url, &parts) && is_of_seeds(parts.scheme);
+}
+
 bool lki_url_is_of_sentinels(const char *url) {
     lki_url_parts parts;
     return lki_url_split(url, &parts) && parts.scheme->kind == LKI_URL_SENTINELS;

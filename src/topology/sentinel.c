@@ -120,8 +120,7 @@ static void ear_close(ear *self) {
     self->is_up = false;
     self->next_try_us = lki_after_ms(lki_now_us(), PAUSE_MS);
     atomic_store(&self->fd, -1);
-    lki_transport_close(self->talk.transport);
-    redisReaderFree(self->talk.reader);
+    lki_talk_close(&self->talk);
 }
 
 static void ear_send(ear *self, const char *first, const char *second) {
@@ -141,7 +140,7 @@ static void ear_open(ear *self, const sentinels *all) {
     lki_reach reach = reach_within(all, CONNECT_MS);
     lki_error error;
     self->is_up =
-        lki_sentinel_connect(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
+        lki_greet_open(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
     self->was_asked = false;
     if (self->is_up)
         ear_send(self, "SUBSCRIBE", "+switch-master");

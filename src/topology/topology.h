@@ -7,13 +7,6 @@
 
 typedef struct lki_topology lki_topology;
 
-/* How to connect, for a topology that has to ask somebody where a server is. */
-typedef struct {
-    lki_tls_files tls;
-    int64_t deadline_us;
-    int stop_fd; /* readable: give up with LK_CANCELED; -1: never */
-} lki_reach;
-
 /* Who wants to know that a server has moved. */
 typedef struct {
     lki_tls_files tls; /* valid as long as the topology watches */
