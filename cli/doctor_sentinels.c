@@ -70,17 +70,26 @@ static bool is_without_quorum(const lk_facts *facts) {
 }
 
 static bool judge_count(const view *self, finding *out) {
-    int64_t silent = self->named - self->answering;
+    static const char nobody[] = "if the master fails, no other server takes its place, and nobody "
+                                 "can acquire a lock";
+    int64_t silent = self->named - self->answering, majority = majority_of(self->known);
     finding_figure_add(out, "named", self->named);
     finding_figure_add(out, "answering", self->answering);
     finding_figure_add(out, "known", self->known);
-    if (self->known - silent < majority_of(self->known) || is_without_quorum(self->facts)) {
+    if (self->known - silent < majority) {
         finding_set(out, FINDING_WRONG,
                     "%" PRId64 " of %" PRId64 " sentinels of the URL answer, and a failover needs "
-                    "%" PRId64 " of %" PRId64 ": if the master fails, no other server takes its "
-                    "place, and nobody can acquire a lock",
-                    self->answering, self->named, majority_of(self->known), self->known);
+                    "%" PRId64 " of %" PRId64 ": %s",
+                    self->answering, self->named, majority, self->known, nobody);
         finding_advise(out, "start the sentinels that are missing; SENTINEL SENTINELS lists them");
+        return true;
+    }
+    /* A quorum that is never reached is a finding of its own. */
+    if (self->first->quorum <= self->known && is_without_quorum(self->facts)) {
+        finding_set(out, FINDING_WRONG,
+                    "the sentinels reach too few of each other for a failover: %s", nobody);
+        finding_advise(out, "start the sentinels that are missing, and look at the network between "
+                            "them; SENTINEL SENTINELS lists them");
         return true;
     }
     bool is_alone = self->named == 1 && self->known > 1;

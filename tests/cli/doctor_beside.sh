@@ -60,6 +60,11 @@ expect_mark() {
     grep -qE "^$1 +$2 " printed || fail "$2 is not $1 in: $(cat printed)"
 }
 
+# is_fine CHECK: for `eventually`. A machine that stalls makes replicas lag.
+is_fine() {
+    doctor | grep -qE "^fine +$1 "
+}
+
 # expect_wrong CHECK…: these are wrong, no others.
 expect_wrong() {
     local found

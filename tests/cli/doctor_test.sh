@@ -233,7 +233,6 @@ test_a_master_that_grants_though_it_is_cut_off_is_worth_a_note() {
     start_pair
     expect_exit 0 doctor m
     expect_mark note min-replicas
-    expect_mark fine lag
     expect_printed "with one replica, locks then stop while it is away"
     line=$(grep '^CONFIG SET ' printed) || fail "no line to copy in: $(cat printed)"
     [ "$(echo "$line" | "$asker" -s "$sockets/m" 2>&1)" = OK ] || fail "$line"
