@@ -1,34 +1,43 @@
-/* The findings of `doctor` about a server. Knows nothing of how they are shown. */
+/* The checks of `doctor`. Each file of them judges one part of the facts. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
+#include "finding.h"
 #include "latchkey.h"
 
-typedef enum {
-    FINDING_FINE,
-    FINDING_NOTE, /* worth knowing: locks are safe, or the server does not tell */
-    FINDING_WRONG /* locks do not work, or may be lost while held */
-} finding_grade;
+/* How a server was found, which says what its faults mean. */
+typedef enum { FOUND_BY_URL, FOUND_BY_SENTINELS, FOUND_IN_CLUSTER } doctor_way;
 
+/* A check of one server. `judge` returns false if the check does not apply. */
 typedef struct {
     const char *name;
-    finding_grade grade;
-    char text[1536];   /* the fact, and what it means for locks */
-    char advice[1536]; /* what to do; "" if nothing */
-    bool is_command;   /* the advice is a line for redis-cli */
-} finding;
-
-enum { FINDINGS_MOST = 20, CHOICE_FINDINGS_MOST = 2 };
+    bool (*judge)(const lk_facts *, doctor_way, finding *out);
+} doctor_check;
 
 /*
  * Which server it is, and where it was chosen (`chosen` is NULL: with -u). Also the prefix, unless
- * --prefix sets it (`prefix` is not NULL), and the folder of local:. Returns the number of findings, at
- * most CHOICE_FINDINGS_MOST.
+ * --prefix sets it (`prefix` is not NULL), and the folder of local:.
  */
-size_t doctor_judge_choice(const lk_facts *, const lk_defaults *chosen, const char *prefix,
-                           finding *findings);
+void doctor_judge_choice(const lk_facts *, const lk_defaults *chosen, const char *prefix,
+                         finding_sink *, void *arg);
 
-/* One finding for each check that applies to this server. Returns their number. */
-size_t doctor_judge(const lk_facts *, finding *findings);
+/* All other checks that apply. */
+void doctor_judge(const lk_facts *, finding_sink *, void *arg);
+
+/* ------------------------------------------------------------------------------ parts of it */
+
+/* Checks of one server; the list ends with a name that is NULL. */
+extern const doctor_check doctor_checks[];
+
+void doctor_judge_sentinels(const lk_facts *, finding_sink *, void *arg);
+void doctor_judge_cluster(const lk_facts *, finding_sink *, void *arg);
+
+bool doctor_judge_reach(const lk_facts *, finding *);
+bool doctor_judge_mode(const lk_facts *, doctor_way, finding *);
+bool doctor_judge_replicas(const lk_facts *, doctor_way, finding *);
+bool doctor_judge_lag(const lk_facts *, doctor_way, finding *);
+bool doctor_judge_min_replicas(const lk_facts *, doctor_way, finding *);
+bool doctor_judge_rights(const lk_facts *, doctor_way, finding *);
+bool doctor_judge_commands(const lk_facts *, doctor_way, finding *);
 
 #endif

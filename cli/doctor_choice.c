@@ -20,8 +20,10 @@ static void judge_server(const lk_facts *facts, const lk_defaults *chosen, const
                  "want, set url = local:");
         return;
     }
-    snprintf(out->text, sizeof out->text, "%s, chosen by %s%s%s", facts->server,
-             chosen ? chosen->url_from : "-u", local ? ": " : "", scope);
+    bool is_named = facts->seed_count > 0 && facts->shard_count == 0;
+    snprintf(out->text, sizeof out->text, "%s, %schosen by %s%s%s", facts->server,
+             is_named ? "the master of the sentinels, " : "", chosen ? chosen->url_from : "-u",
+             local ? ": " : "", scope);
     if (chosen && !prefix && *chosen->prefix_from) {
         size_t length = strlen(out->text);
         snprintf(out->text + length, sizeof out->text - length, "; prefix %s, chosen by %s",
@@ -48,16 +50,16 @@ static void judge_place(const lk_local_info *place, finding *out) {
              "in " LATCHKEY_CONFIGURATION);
 }
 
-size_t doctor_judge_choice(const lk_facts *facts, const lk_defaults *chosen, const char *prefix,
-                           finding *findings) {
+void doctor_judge_choice(const lk_facts *facts, const lk_defaults *chosen, const char *prefix,
+                         finding_sink *sink, void *arg) {
     lk_local_info *place;
-    size_t count = 0;
-    findings[count] = (finding){.name = "server"};
-    judge_server(facts, chosen, prefix, &findings[count++]);
+    finding found = {.name = "server", .server = facts->server};
+    judge_server(facts, chosen, prefix, &found);
+    sink(&found, arg);
     if (facts->local == LK_YES && lk_local_status(&place) == LK_OK) {
-        findings[count] = (finding){.name = "place"};
-        judge_place(place, &findings[count++]);
+        found = (finding){.name = "place", .server = facts->server};
+        judge_place(place, &found);
+        sink(&found, arg);
         lk_local_info_free(place);
     }
-    return count;
 }

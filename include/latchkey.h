@@ -712,8 +712,58 @@ LK_API lk_status lk_force_release(lk_client *, const char *name, const char *own
 /* The answer to a question about a server. */
 typedef enum { LK_UNKNOWN, LK_NO, LK_YES } lk_answer;
 
-/* What lk_examine() found out about a server. A text that is not known is "". */
+/* A replica, as its master reports it. */
 typedef struct {
+    const char *address; /* "host:port". */
+    const char *state;   /* "online", or another word while it does not have all data yet. */
+    int64_t lag_bytes;   /* How much of the master's changes it has not confirmed. -1 if unknown. */
+    int64_t lag_s;       /* How long ago it last confirmed changes. -1 if unknown. */
+    void *reserved[4];
+} lk_replica_facts;
+
+/*
+ * A server that the URL names: a sentinel, or a node of a cluster. The fields after `error` are for
+ * sentinels only: what this sentinel says of the master. A number is -1 if it is not known.
+ */
+typedef struct {
+    const char *server;          /* Its URL without its password. */
+    lk_status status;            /* LK_OK if it answered, and knows the master. */
+    const char *error;           /* If not: why. "" with LK_OK. */
+    const char *master;          /* The "host:port" that it names as the master. */
+    uint64_t epoch;              /* The failover that made this server the master; it rises. */
+    const char *flags;           /* "master"; ",s_down" or ",o_down" follows if it is down. */
+    int64_t others;              /* How many other sentinels it knows. */
+    int64_t quorum;              /* How many sentinels must agree that the master is down. */
+    int64_t down_after_ms;       /* For how long a server must be silent to count as down. */
+    int64_t failover_timeout_ms; /* A failed failover is tried again after twice this time. */
+    int64_t replicas;            /* How many replicas of the master it knows. */
+    int64_t promotable;          /* How many of these it may promote: replica-priority is not 0. */
+    lk_answer can_fail_over;     /* Whether it can reach enough sentinels for a failover now. */
+    void *reserved[4];
+} lk_seed_facts;
+
+/* A master of a cluster with its slots. A number is -1 if it is not known. */
+typedef struct {
+    const struct lk_facts *master; /* The master. Its `answered` says whether it could be asked. */
+    const char *slots;             /* Its slots: "0-5460 5500". */
+    int64_t replicas;              /* How many replicas it has. */
+    int64_t replicas_down;         /* How many of them the cluster counts as failed. */
+    const char *state;             /* What the master says of the cluster: "ok" or "fail". */
+    int64_t open_slots;            /* How many slots move to it, or away from it, now. */
+    int64_t node_timeout_ms;       /* For how long a node must be silent to count as failed. */
+    lk_answer full_coverage;       /* Whether one slot without a master stops all slots. */
+    lk_answer pubsub_when_down;    /* Whether sharded messages are sent while the cluster fails. */
+    void *reserved[4];
+} lk_shard_facts;
+
+/*
+ * What lk_examine() found out about a server. A text that is not known is "".
+ *
+ * With redis+sentinel://, this is the master, and `seeds` are the sentinels. With redis+cluster://,
+ * only `server`, `mode` and the fields from `seeds` on are known: each of the `shards` has the
+ * facts of its master.
+ */
+typedef struct lk_facts {
     const char *server;   /* The URL without its password. */
     const char *kind;     /* "redis", "valkey", or the name that it gives itself. */
     const char *version;  /* The version of that kind. */
@@ -739,6 +789,23 @@ typedef struct {
     int64_t clock_offset_us; /* How far its clock is ahead of ours. Below 0: behind. */
     int64_t clock_error_us;  /* The offset is right to within this: half of its round trip. */
     int64_t round_trip_us;   /* The shortest of a few round trips. */
+    /* Whether it answered. LK_NO only for a master that sentinels or a cluster name: then `error`
+     * says why, and nothing else is known but `server`. */
+    lk_answer answered;
+    const char *error;
+    /* The replicas that are connected to it. */
+    const lk_replica_facts *replica_list;
+    size_t replica_list_count;
+    /* It refuses writes, and with them locks, while fewer than min_replicas replicas have confirmed
+     * changes in the last min_replicas_lag_s seconds. 0: it never does. -1 if unknown. */
+    int64_t min_replicas, min_replicas_lag_s;
+    /* The servers of the URL, with redis+sentinel:// and redis+cluster://. */
+    const lk_seed_facts *seeds;
+    size_t seed_count;
+    /* The masters of a cluster, in the order of their slots. */
+    const lk_shard_facts *shards;
+    size_t shard_count;
+    const char *uncovered; /* The slots of a cluster that no master has: "100-200 300". */
     void *reserved[8];
 } lk_facts;
 
@@ -747,22 +814,29 @@ typedef struct {
  * without the rights. url and options are as for lk_open(), but nothing is logged. *out belongs to
  * the caller, who frees it with lk_facts_free(). lk_facts_free(NULL) does nothing.
  *
+ * With redis+sentinel://, it examines all sentinels of the URL, and the master that they name. With
+ * redis+cluster://, it examines the nodes of the URL, and all masters of the cluster.
+ *
  * Rights are tested with commands that change nothing. The server's ACL LOG shows those that it
  * denied.
  *
- *   LK_OK           The server answered, whatever it said.
+ *   LK_OK           The server answered, whatever it said. With sentinels or a cluster: one of the
+ *                   servers of the URL named masters, whether these answered or not.
  *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve now, for example because
  *                   it still loads its data. With local:, as for lk_open().
  *   LK_DENIED       The server refused the user, the password or the client's certificate; or the
  *                   server's certificate is not trusted. With local:, as for lk_open().
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, or the TLS module for
- *                   rediss:// is not installed.
+ *                   rediss:// is not installed; or, with redis+sentinel://, the server is not a
+ *                   sentinel; or, with redis+cluster://, not a node of a cluster.
  *   LK_INVALID      As for lk_open().
  *   LK_NOMEM        Out of memory or descriptors.
  *   LK_INTERNAL     The server refused with an error that latchkey does not know.
  *
  * Blocks for up to connect_timeout_ms plus command_timeout_ms, plus the time to look up the host
- * name. Starts no thread; with local: it starts the private server. Callbacks may call it.
+ * name; with sentinels and clusters, for each server that it examines. Starts no thread, except
+ * with sentinels: these are asked at the same time, on threads that end before the call does. With
+ * local: it starts the private server. Callbacks may call it.
  */
 LK_API lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts **out);
 LK_API void lk_facts_free(lk_facts *);

@@ -22,9 +22,8 @@ lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
 }
 
-/* The facts are the first member of one block of memory. */
 void lk_facts_free(lk_facts *facts) {
-    lki_free(facts);
+    lki_facts_free(facts);
 }
 
 /* ------------------------------------------------------------------------------ private server */

@@ -94,6 +94,26 @@ lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_err
     return status;
 }
 
+lk_status lki_greet_open(const lki_endpoint *endpoint, const lki_reach *reach,
+                         _Atomic int *fd_seen, lki_talk *out, lki_error *error) {
+    lki_talk talk = {.deadline_us = reach->deadline_us,
+                     .stop_fd = reach->stop_fd,
+                     .shown = endpoint->shown,
+                     .may_want_tls = endpoint->host && !endpoint->tls,
+                     .reader = lki_reader_new()};
+    lk_status status = talk.reader ? LK_OK : lki_error_no_memory(error);
+    if (status == LK_OK)
+        status = lki_transport_open(endpoint, &reach->tls, reach->deadline_us, reach->stop_fd,
+                                    fd_seen, &talk.transport, error);
+    if (status == LK_OK)
+        status = lki_greet_login(&talk, endpoint, error);
+    if (status == LK_OK)
+        *out = talk;
+    else
+        lki_talk_close(&talk);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------ introduction */
 
 /* A node refuses the keys of other nodes, so a cluster needs its own kind of URL. */

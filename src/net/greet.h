@@ -34,7 +34,15 @@ typedef struct {
  */
 lk_status lki_greet(lki_transport *, const lki_greeting *, lki_identity *out, lki_error *);
 
-/* AUTH and SELECT alone, for a caller that examines a server, whether it can serve or not. */
+/*
+ * Connects and logs in, for a caller that only asks a few questions: of a sentinel, of a node of a
+ * cluster, or of a server, whether it can serve or not. fd_seen is as for lki_transport_open(). The
+ * caller ends it with lki_talk_close(). `endpoint` must outlive the talk.
+ */
+lk_status lki_greet_open(const lki_endpoint *endpoint, const lki_reach *, _Atomic int *fd_seen,
+                         lki_talk *out, lki_error *);
+
+/* AUTH and SELECT alone. */
 lk_status lki_greet_login(lki_talk *, const lki_endpoint *, lki_error *);
 lk_status lki_greet_select(lki_talk *, const lki_endpoint *, lki_error *);
 

@@ -44,3 +44,12 @@ void lki_resp_number(lki_bytes *out, uint64_t number) {
     char digits[DIGITS_MOST];
     lki_resp_word(out, digits, print_number(digits, number));
 }
+
+void lki_resp_words(lki_bytes *out, const char *const *words) {
+    size_t count = 0;
+    while (words[count])
+        count++;
+    lki_resp_command(out, count);
+    for (size_t i = 0; i < count; i++)
+        lki_resp_text(out, words[i]);
+}

@@ -210,6 +210,11 @@ bool lki_seeds_endpoint(const lki_seeds *seeds, const char *host, const char *po
     return made.shown != NULL;
 }
 
+bool lki_url_is_of_seeds(const char *url) {
+    lki_url_parts parts;
+    return lki_url_split(url, &parts) && is_of_seeds(parts.scheme);
+}
+
 bool lki_url_is_of_sentinels(const char *url) {
     lki_url_parts parts;
     return lki_url_split(url, &parts) && parts.scheme->kind == LKI_URL_SENTINELS;
@@ -223,4 +228,20 @@ bool lki_url_has_sentinel_password(const char *url) {
         return false;
     split_query(parts.query, &login, &ignored);
     return login.password.length > 0;
+}
+
+/* The reasons that a user can do something about come first. */
+int lki_seed_error_weight(lk_status status) {
+    switch (status) {
+    case LK_CANCELED:
+        return 5;
+    case LK_DENIED:
+        return 4;
+    case LK_INVALID:
+        return 3;
+    case LK_UNSUPPORTED:
+        return 2;
+    default:
+        return 1;
+    }
 }

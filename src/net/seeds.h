@@ -35,6 +35,12 @@ void lki_seeds_clear(lki_seeds *); /* also wipes the passwords from memory */
  */
 bool lki_seeds_endpoint(const lki_seeds *, const char *host, const char *port, lki_endpoint *out);
 
+/* Whether the URL is one of sentinels or of a cluster. */
+bool lki_url_is_of_seeds(const char *url);
+
+/* Which of the errors of several seeds a user should see: that with the greatest number. */
+int lki_seed_error_weight(lk_status);
+
 /* Whether the URL is one of sentinels, and whether it contains a password for them. */
 bool lki_url_is_of_sentinels(const char *url);
 bool lki_url_has_sentinel_password(const char *url);

@@ -2,6 +2,7 @@
 #include "net/talk.h"
 
 #include "base/clock.h"
+#include "net/resp.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -108,4 +109,34 @@ lk_status lki_talk_read(lki_talk *talk, redisReply **out, lki_error *error) {
         if (check_limits(talk, error) != LK_OK)
             return error->status;
     }
+}
+
+lk_status lki_talk_ask(lki_talk *talk, const char *const *words, redisReply **out,
+                       lki_error *error) {
+    lki_bytes command = {0};
+    lki_resp_words(&command, words);
+    lk_status status = lki_talk_write(talk, &command, error);
+    if (status == LK_OK)
+        status = lki_talk_read(talk, out, error);
+    lki_bytes_free(&command);
+    return status;
+}
+
+const char *lki_reply_value(const redisReply *reply, const char *field) {
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return NULL;
+    for (size_t i = 0; i + 1 < reply->elements; i += 2)
+        if (reply->element[i]->type == REDIS_REPLY_STRING &&
+            reply->element[i + 1]->type == REDIS_REPLY_STRING &&
+            strcmp(reply->element[i]->str, field) == 0)
+            return reply->element[i + 1]->str;
+    return NULL;
+}
+
+void lki_talk_close(lki_talk *talk) {
+    lki_transport_close(talk->transport);
+    if (talk->reader)
+        redisReaderFree(talk->reader);
+    talk->transport = NULL;
+    talk->reader = NULL;
 }

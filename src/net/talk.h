@@ -26,4 +26,15 @@ typedef struct {
 lk_status lki_talk_write(lki_talk *, const lki_bytes *, lki_error *);
 lk_status lki_talk_read(lki_talk *, redisReply **out, lki_error *); /* the caller frees *out */
 
+/* Sends a command and reads its reply. The words end with NULL. The caller frees *out. */
+lk_status lki_talk_ask(lki_talk *, const char *const *words, redisReply **out, lki_error *);
+
+/*
+ * A reply that is a list of fields and their values: the value of the field. NULL: it has none, or
+ * is no such list.
+ */
+const char *lki_reply_value(const redisReply *, const char *field);
+
+void lki_talk_close(lki_talk *); /* closes its transport, frees its reader */
+
 #endif

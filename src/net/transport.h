@@ -20,6 +20,13 @@ typedef struct {
     const char *ca, *cert, *key, *server_name;
 } lki_tls_files;
 
+/* How to connect, for a caller that has to ask somebody something. */
+typedef struct {
+    lki_tls_files tls;
+    int64_t deadline_us;
+    int stop_fd; /* readable: give up with LK_CANCELED; -1: never */
+} lki_reach;
+
 /*
  * Connects, with the TLS handshake, to the addresses of the host one after the other, until
  * deadline_us (base/clock.h). Gives up immediately when stop_fd becomes readable (-1: never).

@@ -270,7 +270,7 @@ static lk_status cluster_locate(lki_topology *topology, size_t server, const lki
     cluster *self = (cluster *)topology;
     (void)reach;
     pthread_mutex_lock(&self->mutex);
-    const lki_cluster_node *node = &self->map.nodes[server];
+    const lki_map_node *node = &self->map.nodes[server];
     bool copied = lki_seeds_endpoint(&self->seeds, node->host, node->port, out);
     pthread_mutex_unlock(&self->mutex);
     return copied ? LK_OK : lki_error_no_memory(error);

@@ -128,11 +128,11 @@ lk_status lki_cluster_ask(const lki_endpoint *node, const lki_reach *reach, _Ato
                           lki_cluster_view *out, lki_error *error) {
     lki_talk talk;
     lki_cluster_view view = {0};
-    lk_status status = lki_seed_connect(node, reach, fd_seen, &talk, error);
+    lk_status status = lki_greet_open(node, reach, fd_seen, &talk, error);
     if (status != LK_OK)
         return status;
     status = converse(&talk, node->host, &view, error);
-    lki_seed_close(&talk);
+    lki_talk_close(&talk);
     if (status == LK_OK)
         *out = view;
     else

@@ -2,7 +2,8 @@
 #ifndef LKI_CLUSTER_ASK_H
 #define LKI_CLUSTER_ASK_H
 
-#include "topology/seed.h"
+#include "net/greet.h"
+#include "topology/topology.h"
 
 /* Slots from first to last, and the master that has them. */
 typedef struct {

@@ -23,10 +23,10 @@ void lki_cluster_map_clear(lki_cluster_map *map) {
 }
 
 static bool add_node(lki_cluster_map *map, const char *host, const char *port) {
-    lki_cluster_node added = {0};
+    lki_map_node added = {0};
     if (map->count == LKI_NODES_MOST)
         return false;
-    lki_cluster_node *nodes = lki_resize(map->nodes, (map->count + 1) * sizeof *nodes);
+    lki_map_node *nodes = lki_resize(map->nodes, (map->count + 1) * sizeof *nodes);
     if (!nodes)
         return false;
     map->nodes = nodes;

@@ -11,10 +11,10 @@
 typedef struct {
     char *host, *port;
     unsigned slots; /* how many it has */
-} lki_cluster_node;
+} lki_map_node;
 
 typedef struct {
-    lki_cluster_node *nodes;
+    lki_map_node *nodes;
     size_t count;
     uint16_t owners[LKI_SLOTS]; /* indexes of nodes; LKI_NODES_MOST: nobody */
     uint64_t epoch;             /* of the newest view that was applied */

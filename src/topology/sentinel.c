@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "net/resp.h"
-#include "topology/seed.h"
 #include "topology/sentinel_ask.h"
 
 #include <poll.h>
@@ -121,7 +120,7 @@ static void ear_close(ear *self) {
     self->is_up = false;
     self->next_try_us = lki_after_ms(lki_now_us(), PAUSE_MS);
     atomic_store(&self->fd, -1);
-    lki_seed_close(&self->talk);
+    lki_talk_close(&self->talk);
 }
 
 static void ear_send(ear *self, const char *first, const char *second) {
@@ -140,7 +139,7 @@ static void ear_send(ear *self, const char *first, const char *second) {
 static void ear_open(ear *self, const sentinels *all) {
     lki_reach reach = reach_within(all, CONNECT_MS);
     lki_error error;
-    self->is_up = lki_seed_connect(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
+    self->is_up = lki_greet_open(self->sentinel, &reach, &self->fd, &self->talk, &error) == LK_OK;
     self->was_asked = false;
     if (self->is_up)
         ear_send(self, "SUBSCRIBE", "+switch-master");

@@ -6,8 +6,8 @@
 #include "base/thread.h"
 #include "net/fault.h"
 #include "net/resp.h"
-#include "topology/seed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,26 +22,31 @@ void lki_master_clear(lki_master *master) {
 
 /* ------------------------------------------------------------------------------ one sentinel */
 
-static const char *value_of(const redisReply *reply, const char *field) {
-    for (size_t i = 0; i + 1 < reply->elements; i += 2)
-        if (reply->element[i]->type == REDIS_REPLY_STRING &&
-            reply->element[i + 1]->type == REDIS_REPLY_STRING &&
-            strcmp(reply->element[i]->str, field) == 0)
-            return reply->element[i + 1]->str;
-    return NULL;
+static int64_t number_of(const redisReply *reply, const char *field) {
+    const char *value = lki_reply_value(reply, field);
+    return value ? strtoll(value, NULL, 10) : -1;
 }
 
-static lk_status read_master(const lki_talk *talk, const redisReply *reply, lki_master *out,
-                             lki_error *error) {
-    const char *host = value_of(reply, "ip"), *port = value_of(reply, "port");
-    const char *run_id = value_of(reply, "runid"), *epoch = value_of(reply, "config-epoch");
+static lk_status read_master(const lki_talk *talk, const redisReply *reply,
+                             lki_sentinel_answer *out, lki_error *error) {
+    lki_master *master = &out->master;
+    const char *host = lki_reply_value(reply, "ip"), *port = lki_reply_value(reply, "port");
+    const char *run_id = lki_reply_value(reply, "runid"),
+               *epoch = lki_reply_value(reply, "config-epoch");
+    const char *flags = lki_reply_value(reply, "flags");
     if (!host || !*host || !port || !epoch)
         return lki_error_set(error, LK_UNSUPPORTED, "%s: not the answer of a sentinel",
                              talk->shown);
     if (run_id && strlen(run_id) == LKI_RUN_ID_LENGTH)
-        memcpy(out->run_id, run_id, LKI_RUN_ID_LENGTH);
-    out->epoch = strtoull(epoch, NULL, 10);
-    if (lki_copy_to(&out->host, host) && lki_copy_to(&out->port, port))
+        memcpy(master->run_id, run_id, LKI_RUN_ID_LENGTH);
+    master->epoch = strtoull(epoch, NULL, 10);
+    snprintf(out->flags, sizeof out->flags, "%s", flags ? flags : "");
+    out->others = number_of(reply, "num-other-sentinels");
+    out->quorum = number_of(reply, "quorum");
+    out->replicas = number_of(reply, "num-slaves");
+    out->down_after_ms = number_of(reply, "down-after-milliseconds");
+    out->failover_timeout_ms = number_of(reply, "failover-timeout");
+    if (lki_copy_to(&master->host, host) && lki_copy_to(&master->port, port))
         return LK_OK;
     return lki_error_no_memory(error);
 }
@@ -66,21 +71,15 @@ static lk_status read_refusal(const lki_talk *talk, const char *master, const ch
     return lki_error_set(error, fault.status, "%s: %s; %s", talk->shown, text, fault.advice);
 }
 
-static lk_status ask_master(lki_talk *talk, const char *master, lki_master *out, lki_error *error) {
-    lki_bytes command = {0};
+static lk_status ask_master(lki_talk *talk, const char *master, lki_sentinel_answer *out,
+                            lki_error *error) {
+    const char *const words[] = {"SENTINEL", "MASTER", master, NULL};
     redisReply *reply = NULL;
-    lki_resp_command(&command, 3);
-    lki_resp_text(&command, "SENTINEL");
-    lki_resp_text(&command, "MASTER");
-    lki_resp_text(&command, master);
-    lk_status status = lki_talk_write(talk, &command, error);
-    if (status == LK_OK)
-        status = lki_talk_read(talk, &reply, error);
+    lk_status status = lki_talk_ask(talk, words, &reply, error);
     if (status == LK_OK)
         status = reply->type == REDIS_REPLY_ERROR ? read_refusal(talk, master, reply->str, error)
                                                   : read_master(talk, reply, out, error);
     freeReplyObject(reply);
-    lki_bytes_free(&command);
     return status;
 }
 
@@ -92,53 +91,32 @@ typedef struct {
     lki_reach reach;
     pthread_t thread;
     bool started;
-    lk_status status;
-    lki_error error;
-    lki_master master;
+    lki_sentinel_answer *answer;
 } asker;
 
 static void *ask_one(void *context) {
     asker *self = context;
+    lki_sentinel_answer *answer = self->answer;
     lki_talk talk;
-    self->status = lki_seed_connect(self->sentinel, &self->reach, NULL, &talk, &self->error);
-    if (self->status != LK_OK)
+    answer->status = lki_greet_open(self->sentinel, &self->reach, NULL, &talk, &answer->error);
+    if (answer->status != LK_OK)
         return NULL;
-    self->status = ask_master(&talk, self->name, &self->master, &self->error);
-    lki_seed_close(&talk);
+    answer->status = ask_master(&talk, self->name, answer, &answer->error);
+    lki_talk_close(&talk);
     return NULL;
 }
 
-static lk_status choose(asker *askers, size_t count, lki_master *out, bool *all_answered,
-                        lki_error *error) {
-    asker *best = NULL, *worst = NULL;
-    *all_answered = true;
-    for (size_t i = 0; i < count; i++) {
-        asker *one = &askers[i];
-        if (one->status != LK_OK) {
-            *all_answered = false;
-            if (!worst || lki_seed_error_weight(one->status) > lki_seed_error_weight(worst->status))
-                worst = one;
-        } else if (!best || one->master.epoch > best->master.epoch) {
-            best = one;
-        }
-    }
-    if (!best) {
-        *error = worst->error;
-        return worst->status;
-    }
-    *out = best->master;
-    best->master = (lki_master){0};
-    return LK_OK;
-}
-
-lk_status lki_sentinels_ask(const lki_seeds *seeds, const lki_reach *reach, lki_master *out,
-                            bool *all_answered, lki_error *error) {
+lk_status lki_sentinels_ask_each(const lki_seeds *seeds, const lki_reach *reach,
+                                 lki_sentinel_answer *answers, lki_error *error) {
     asker *askers = lki_new(seeds->count * sizeof *askers);
     int64_t end_us = lki_after_ms(lki_now_us(), ASK_MS);
     if (!askers)
         return lki_error_no_memory(error);
     for (size_t i = 0; i < seeds->count; i++) {
-        askers[i] = (asker){.sentinel = &seeds->seeds[i], .name = seeds->master, .reach = *reach};
+        askers[i] = (asker){.sentinel = &seeds->seeds[i],
+                            .name = seeds->master,
+                            .reach = *reach,
+                            .answer = &answers[i]};
         if (askers[i].reach.deadline_us > end_us)
             askers[i].reach.deadline_us = end_us;
         askers[i].started = lki_thread_start(&askers[i].thread, ask_one, &askers[i]);
@@ -148,9 +126,43 @@ lk_status lki_sentinels_ask(const lki_seeds *seeds, const lki_reach *reach, lki_
     for (size_t i = 0; i < seeds->count; i++)
         if (askers[i].started)
             pthread_join(askers[i].thread, NULL);
-    lk_status status = choose(askers, seeds->count, out, all_answered, error);
-    for (size_t i = 0; i < seeds->count; i++)
-        lki_master_clear(&askers[i].master);
     lki_free(askers);
+    return LK_OK;
+}
+
+lki_sentinel_answer *lki_sentinels_choose(lki_sentinel_answer *answers, size_t count) {
+    lki_sentinel_answer *best = NULL, *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        lki_sentinel_answer *one = &answers[i];
+        if (one->status != LK_OK) {
+            if (!worst || lki_seed_error_weight(one->status) > lki_seed_error_weight(worst->status))
+                worst = one;
+        } else if (!best || one->master.epoch > best->master.epoch) {
+            best = one;
+        }
+    }
+    return best ? best : worst;
+}
+
+lk_status lki_sentinels_ask(const lki_seeds *seeds, const lki_reach *reach, lki_master *out,
+                            bool *all_answered, lki_error *error) {
+    lki_sentinel_answer *answers = lki_new(seeds->count * sizeof *answers);
+    lk_status status =
+        answers ? lki_sentinels_ask_each(seeds, reach, answers, error) : lki_error_no_memory(error);
+    if (status == LK_OK) {
+        lki_sentinel_answer *chosen = lki_sentinels_choose(answers, seeds->count);
+        *all_answered = true;
+        for (size_t i = 0; i < seeds->count; i++)
+            *all_answered = *all_answered && answers[i].status == LK_OK;
+        if ((status = chosen->status) == LK_OK) {
+            *out = chosen->master;
+            chosen->master = (lki_master){0};
+        } else {
+            *error = chosen->error;
+        }
+    }
+    for (size_t i = 0; answers && i < seeds->count; i++)
+        lki_master_clear(&answers[i].master);
+    lki_free(answers);
     return status;
 }

@@ -10,13 +10,6 @@ enum { LKI_NODES_MOST = 1024 }; /* servers of one topology */
 
 typedef struct lki_topology lki_topology;
 
-/* How to connect, for a topology that has to ask somebody where a server is. */
-typedef struct {
-    lki_tls_files tls;
-    int64_t deadline_us;
-    int stop_fd; /* readable: give up with LK_CANCELED; -1: never */
-} lki_reach;
-
 /* Who wants to know that a server or a slot has moved. Called on a thread of the topology. */
 typedef struct {
     lki_tls_files tls; /* valid as long as the topology watches */

@@ -229,6 +229,50 @@ test_a_server_without_replicas_is_worth_a_note() {
     expect_printed "0 of "
 }
 
+test_a_master_that_grants_though_it_is_cut_off_is_worth_a_note() {
+    start_pair
+    expect_exit 0 doctor m
+    expect_mark note min-replicas
+    expect_printed "with one replica, locks then stop while it is away"
+    line=$(grep '^CONFIG SET ' printed) || fail "no line to copy in: $(cat printed)"
+    [ "$(echo "$line" | "$asker" -s "$sockets/m" 2>&1)" = OK ] || fail "$line"
+    expect_exit 0 doctor m
+    expect_mark note min-replicas
+    expect_printed "one replica less, and this one stops, too"
+}
+
+test_a_server_that_refuses_writes_for_lack_of_replicas_is_found() {
+    start_pair
+    ask m CONFIG SET min-replicas-to-write 2 >/dev/null
+    expect_exit 1 doctor m
+    expect_only min-replicas
+    expect_printed "the server refuses writes"
+    expect_exit 1 doctor m --json
+    check [ "$(jq -c 'select(.name == "min-replicas").figures' printed)" = \
+        '{"min_replicas":2,"max_lag_s":10,"good_replicas":1}' ]
+}
+
+# A replica that is stopped confirms nothing.
+lags() {
+    doctor m --json | jq -es 'any(.name == "lag" and .grade == "note")'
+}
+
+test_a_replica_that_is_far_behind_is_worth_a_note() {
+    start_pair
+    kill -STOP "${servers[1]}"
+    eventually lags
+    expect_exit 0 doctor m
+    expect_mark note lag
+    expect_printed "if it becomes the master now"
+    kill -CONT "${servers[1]}"
+}
+
+test_replicas_of_a_server_without_any_are_not_judged() {
+    start_server alone --appendonly yes
+    expect_exit 0 doctor alone
+    ! grep -qE ' (lag|min-replicas) ' printed || fail "$(cat printed)"
+}
+
 test_a_replica_given_as_the_server_is_found() {
     start_pair
     ask r CONFIG SET appendonly yes >/dev/null
@@ -401,8 +445,10 @@ test_json_has_an_object_for_each_check() {
     check [ "$(jq -r 'select(.grade == "note").name' printed)" = replicas ]
     check [ "$(jq -r .grade printed | sort -u | tr '\n' ' ')" = "fine note wrong " ]
     check [ "$(jq -r 'select(.ok != (.grade != "wrong")).name' printed)" = "" ]
-    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,grade,text,advice ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed | sort -u)" = name,ok,grade,text,advice,server,figures ]
     check [ "$(jq -r 'select((.ok | not) and .advice == "").name' printed)" = "" ]
+    check [ "$(jq -r .server printed | sort -u)" = "unix://$sockets/alone" ]
+    check [ "$(jq 'select(.name == "replicas").figures.replicas' printed)" = 0 ]
 }
 
 test_verbose_logs_what_the_server_told_and_no_secret() {

@@ -10,7 +10,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "cluster.h"
+#include "sentinels.h"
 #include "world.h"
+
+enum { UNTROUBLED_MS = 30000 }; /* no machine that is busy looks like a server that is down */
 
 static atomic_long allocations, refused_one;
 
@@ -45,6 +49,16 @@ static lk_status examine(void) {
     return status;
 }
 
+static const char *url_of_several;
+
+static lk_status examine_several(void) {
+    lk_facts *facts = NULL;
+    lk_status status = lk_examine(url_of_several, NULL, &facts);
+    assert_int_equal(status == LK_OK, facts != NULL);
+    lk_facts_free(facts);
+    return status;
+}
+
 static lk_status look_for_local(void) {
     lk_local_info *info = NULL;
     lk_status status = lk_local_status(&info);
@@ -65,6 +79,26 @@ static void an_examination_without_memory_says_so(void **state) {
     refuse_each(examine);
 }
 
+static void sentinels_are_examined_without_memory(void **state) {
+    (void)state;
+    test_sentinels *site =
+        test_sentinels_start(&(test_sentinels_options){.down_after_ms = UNTROUBLED_MS});
+    assert_non_null(site);
+    url_of_several = test_sentinels_url(site);
+    refuse_each(examine_several);
+    test_sentinels_stop(site);
+}
+
+static void a_cluster_is_examined_without_memory(void **state) {
+    (void)state;
+    test_cluster *cluster =
+        test_cluster_start(&(test_cluster_options){.masters = 3, .node_timeout_ms = UNTROUBLED_MS});
+    assert_non_null(cluster);
+    url_of_several = test_cluster_url(cluster);
+    refuse_each(examine_several);
+    test_cluster_stop(cluster);
+}
+
 static void the_private_server_is_looked_for_without_memory(void **state) {
     (void)state;
     char folder[] = "/tmp/latchkey-XXXXXX";
@@ -82,6 +116,8 @@ static void the_private_server_is_looked_for_without_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_examination_without_memory_says_so),
+        cmocka_unit_test(sentinels_are_examined_without_memory),
+        cmocka_unit_test(a_cluster_is_examined_without_memory),
         cmocka_unit_test(the_private_server_is_looked_for_without_memory),
     };
     return cmocka_run_group_tests_name("examine: memory", tests, begin_world, end_world);
