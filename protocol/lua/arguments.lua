@@ -3,7 +3,7 @@
 --@include keys.lua
 
 -- `expected` is the number of arguments of the operation.
-local function request_fault(expected)
+local function keys_fault(expected)
     if #KEYS ~= 1 and #KEYS ~= 2 then return 'LKARG keys: expected 1 or 2, got ' .. #KEYS end
     return key_fault(KEYS[1], KEYS[2])
         or not unpacked and 'LKARG arguments: expected ' .. expected .. ', got ' .. #ARGV or nil

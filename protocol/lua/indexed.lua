@@ -26,14 +26,15 @@ local heads -- for each mode: the members of the next waiters, in order
 local entries -- what the index has of each record: see entry_of
 local latest_is_gone -- whether the record with the latest deadline has changed
 
--- Returns digits. Several handles may share a slot, but that is rare.
+-- Returns digits. They follow from the last bytes of the client and of the number, so several handles may share a
+-- slot; that is rare.
 local function slot(handle)
-    return string.format('6%08d%07d', tonumber(string.sub(handle, 27, 32), 16),
-        tonumber(string.sub(handle, 40, 45), 16) % 10000000)
+    local client, number = struct.unpack('<I4xxxxxxxxxI4', handle, 29)
+    return string.format('6%07d%08d', client % 10000000, number % 100000000)
 end
 
 local function range(...)
-    return redis.call('ZRANGEBYSCORE', lock[INDEX_KEY], ...)
+    return redis.call('ZRANGEBYSCORE', index_key, ...)
 end
 
 local function queue_range(mode, limit)
@@ -98,21 +99,21 @@ local function flush()
         end
     end
     for member, step in pairs(steps) do
-        local score = step ~= 0 and (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) + step
+        local score = step ~= 0 and (redis.call('ZSCORE', index_key, member) or COUNTS) + step
         if score == COUNTS then
             gone[#gone + 1] = member
         elseif score then
             words[#words + 1], words[#words + 2] = score, member
         end
     end
-    if #words > 0 and #gone == 0 and not lk.may_be_refused then gone[1] = '' end -- see lk.write
+    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- see lk.write
     -- unpack can return only a few thousand values.
-    for at = 1, #gone, 1000 do redis.call('ZREM', lock[INDEX_KEY], unpack(gone, at, math.min(at + 999, #gone))) end
-    for at = 1, #words, 1000 do redis.call('ZADD', lock[INDEX_KEY], unpack(words, at, math.min(at + 999, #words))) end
+    for at = 1, #gone, 1000 do redis.call('ZREM', index_key, unpack(gone, at, math.min(at + 999, #gone))) end
+    for at = 1, #words, 1000 do redis.call('ZADD', index_key, unpack(words, at, math.min(at + 999, #words))) end
 end
 
 local function count(member)
-    return (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) - COUNTS
+    return (redis.call('ZSCORE', index_key, member) or COUNTS) - COUNTS
 end
 
 function index.counts_of(like)
@@ -136,12 +137,7 @@ end
 
 -- Only the first waiters leave the queue, and only a client that comes back (SPEC 5.6) gets in before others. Its
 -- record was read then.
-function index.head(mode, ticket)
-    if ticket then
-        flush()
-        local from = QUEUES + mode * QUEUE
-        return nil, redis.call('ZCOUNT', lock[INDEX_KEY], from, from + ticket - 1)
-    end
+function index.head(mode)
     local _, first
     repeat
         if not heads[mode] or not heads[mode][1] then
@@ -151,13 +147,24 @@ function index.head(mode, ticket)
         _, first = index.pair(string.sub(heads[mode][1], 2))
         if not first or first[KIND] ~= WAITER then table.remove(heads[mode], 1) end
     until first and first[KIND] == WAITER
-    local among_read = indexed.packed.head(mode)
-    return among_read and among_read[TICKET] < first[TICKET] and among_read or first
+    for _, record in ipairs(records) do
+        if record[KIND] == WAITER and record[WRITES] == mode and record[TICKET] < first[TICKET]
+            and record[HANDLE] ~= lock[UPGRADE] then
+            first = record
+        end
+    end
+    return first
+end
+
+function index.rank(mode, ticket)
+    flush()
+    local from = QUEUES + mode * QUEUE
+    return redis.call('ZCOUNT', index_key, from, from + ticket - 1)
 end
 
 -- Returns the first deadline of a range; nil: there is none.
 local function first_due(command, from, to)
-    local found = redis.call(command, lock[INDEX_KEY], from, to, 'WITHSCORES', 'LIMIT', '0', '1')
+    local found = redis.call(command, index_key, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
     return found[2] and math.abs(found[2])
 end
 
@@ -180,27 +187,30 @@ function index.save()
     end
     local count = lock[HOLDS] + lock[READERS] + lock[WRITERS] + lock[MISSES] + (lock[UPGRADE] ~= '' and 1 or 0)
     if count > FEW then
-        lock[FORM], lock[COUNT] = INDEXED, 0
-        lk.write('SET', struct.pack(INDEXED_FORMAT, unpack(lock, 1, INDEXED_LENGTH)), 'PXAT', lk.expiry(lock[LATEST]))
-        local expires_ms = math.min(lk.expires_ms, math.ceil((lock[LATEST] + LIVENESS) / 1000))
-        redis.call('PEXPIREAT', lock[INDEX_KEY], string.format('%.0f', expires_ms))
+        lk.write('SET', struct.pack(INDEXED_FORMAT, MAGIC, INDEXED, 0, unpack(lock, 1, INDEXED_TO)), 'PXAT',
+            lk.expiry(lock[LATEST]))
+        local index_expires_ms = math.min(expires_ms, math.ceil((lock[LATEST] + LIVENESS) / 1000))
+        redis.call('PEXPIREAT', index_key, string.format('%.0f', index_expires_ms))
     else
-        lk.write('SET', lk.header(count) .. table.concat(range('6e15', '(7e15')), 'PXAT', lk.expiry(lock[LATEST]))
-        redis.call('DEL', lock[INDEX_KEY])
+        records = {}
+        for at, bytes in ipairs(range('6e15', '(7e15')) do records[at] = { 0, struct.unpack(RECORD_FORMAT, bytes) } end
+        table.sort(records, function(a, b) return a[TICKET] < b[TICKET] end)
+        for _, record in ipairs(records) do record[STORED] = nil end
+        indexed.packed.save()
+        redis.call('DEL', index_key)
     end
 end
 index.save_due = index.save
 
 -- Returns the members that have expired, with the one that is always there; or nil and an error.
 local function expired_members()
-    local key = lock[INDEX_KEY]
-    if not key then
-        return nil, 'LKKEYS ' .. lock[KEY] .. ': the lock has many holds and waiters; pass its second key, too'
+    if not index_key then
+        return nil, 'LKKEYS ' .. key .. ': the lock has many holds and waiters; pass its second key, too'
     end
-    local found = redis.pcall('ZRANGEBYSCORE', key, '-' .. now_text, now_text)
+    local found = redis.pcall('ZRANGEBYSCORE', index_key, '-' .. now_text, now_text)
     if not found.err then return found end
     if not string.find(found.err, 'WRONGTYPE') then return nil, found.err end -- the rights to it
-    return nil, 'LKTYPE ' .. key .. ': holds another type of value than this lock'
+    return nil, 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
 end
 
 indexed = {
@@ -215,7 +225,7 @@ end,
 -- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
 -- error, or nil.
 full_error = function()
-    local reply = lk.may_be_refused and redis.pcall('ZADD', lock[INDEX_KEY], 'XX', '0', '')
+    local reply = may_be_refused and redis.pcall('ZADD', index_key, 'XX', '0', '')
     return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
 end,
 
@@ -238,12 +248,10 @@ open = function()
         return nil
     end
     -- Every hold and every waiter expired so long ago that the index has expired, too.
-    local fence, mark, marked_until = lock[LAST_FENCE], lock[MARK], lock[MARK] > 0 and lock[MARK_UNTIL] or 0
-    if lock[WRITE_HOLDS] > 0 then mark = fence end -- SPEC 6.1
+    local mark, marked_until = lock[MARK], lock[MARK] > 0 and lock[MARK_UNTIL] or 0
+    if lock[WRITE_HOLDS] > 0 then mark = lock[LAST_FENCE] end -- SPEC 6.1
     marked_until = math.max(marked_until, lock[LATEST] + HOUR) -- SPEC 6.4
-    local value = lock[VALUE]
-    lk.open(lock[KEY], lock[INDEX_KEY], false)
-    lock[VALUE], lock[LAST_FENCE], lock[MARK], lock[MARK_UNTIL], lock[CHANGED] = value, fence, mark, marked_until, true
+    lock = { FAIR, READ, 0, lock[LAST_FENCE], 0, '', 0, mark, marked_until, 0, '', 0, 0, 0, 0, 0, 0, 0, true, PLAIN }
 end,
 
 -- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
@@ -252,13 +260,13 @@ grow = function()
     local members, fault = expired_members()
     if fault then return fault end
     if #members > 0 then
-        redis.call('DEL', lock[INDEX_KEY])
-        return 'LKKEYS ' .. lock[KEY] .. ': ask again'
+        redis.call('DEL', index_key)
+        return 'LKKEYS ' .. key .. ': ask again'
     end
     fault = indexed.full_error()
     if fault then return fault end
     indexed.begin()
-    redis.call('ZADD', lock[INDEX_KEY], '0', '.')
+    redis.call('ZADD', index_key, '0', '.')
     for _, record in ipairs(records) do record[STORED] = nil end
     return index.save()
 end,

@@ -6,22 +6,19 @@
 local unpacked, limit, rest = pcall(struct.unpack, '<d', #ARGV == 1 and ARGV[1] or '')
 unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
-local fault = request_fault(1)
-fault = fault or number_fault('limit', limit, 0, 100000, 'must be at most 100000')
-if fault then return { err = fault } end
+local wrong = keys_fault(1) or number_fault('limit', limit, 0, 100000, 'must be at most 100000')
+if wrong then return { err = wrong } end
+local key, index_key, value = KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1])
+local handle
 --@include lock.lua
 --@include sorted.lua
-
-fault = lk.open(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
+--@include open.lua
 if fault then return { err = fault } end
-
-lk.make_queue()
 
 local POLICIES = { 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
 local holding, waiting = lock[HOLDS], lock[READERS] + lock[WRITERS] + (lock[UPGRADE] ~= '' and 1 or 0)
 local abandoned = lock[MARK] > 0
-local upgrade
-if lock[UPGRADE] ~= '' then upgrade = select(2, lk.pair(lock[UPGRADE])) end
+if upgrade ~= '' then _, upgrade = lk.pair(upgrade) else upgrade = nil end
 
 local function owner_of(record)
     return record[OWNER] ~= '' and record[OWNER] or record[HANDLE]
@@ -70,7 +67,8 @@ end
 local function in_order()
     local readers = lk.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
     local writers = lk.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
-    local before, shown, list, r, w = queue.writers_before_readers(), 0, { upgrade }, 1, 1
+    --@include before.lua
+    local shown, list, r, w = 0, { upgrade }, 1, 1
     while readers[r] or writers[w] do
         local reader, writer = readers[r], writers[w]
         if reader and reader[DUE] <= now then

@@ -7,7 +7,7 @@ lose = function(hold, instant)
         lock[MARK_UNTIL] = math.max(lock[MARK] > 0 and lock[MARK_UNTIL] or 0, instant + HOUR)
         lock[MARK], lock[MARK_OF] = lock[LAST_FENCE], 0
     end
-    lk.hold_remove(hold)
+    lk.recount(hold, 0, 0)
     return lock[UPGRADE] == hold[HANDLE]
 end,
 
@@ -18,6 +18,15 @@ finish = function(upgrade_too)
     if upgrade_too or lk.counts_of(upgrade) == 0 then queue.remove(upgrade) end
 end,
 
+-- Settles after holds or waiters were lost. SPEC 1.7: this may be the end of the life.
+settle = function()
+    queue.settle()
+    if lock[HOLDS] + lock[MISSES] > 0 then return end
+    lock[POLICY], lock[PHASE], lock[GROUPED], lock[READ_GROUP] = FAIR, READ, 0, ''
+    lock[FLOOR], lock[LAST_TICKET], lock[MARK_OF] = 0, 0, 0
+    if lock[MARK] == 0 and lock[LAST_FENCE] <= now then lock[LAST_FENCE] = 0 end
+end,
+
 -- SPEC 5.6: a grant that its client did not claim in time, and made no request since.
 is_missed = function(hold)
     local _, waiter = lk.pair(hold[HANDLE])
@@ -26,12 +35,13 @@ is_missed = function(hold)
         and hold[SINCE] + math.min(hold[LEASE], LIVENESS) > now
 end,
 
+-- The missed waiter keeps the mode of the hold.
 miss = function(hold)
-    local was_marked = lock[MARK] > 0
+    local was_marked, mode = lock[MARK] > 0, hold[WRITES]
     losses.lose(hold, hold[DUE])
-    hold[KIND], lock[MISSES] = MISSED, lock[MISSES] + 1
+    hold[KIND], hold[READS], hold[WRITES], lock[MISSES] = MISSED, 1 - mode, mode, lock[MISSES] + 1
     hold[DUE] = hold[SINCE] + math.min(hold[LEASE], LIVENESS)
-    if hold[WRITES] == 1 and not was_marked then lock[MARK_OF] = hold[TICKET] end
+    if mode == WRITE and not was_marked then lock[MARK_OF] = hold[TICKET] end
 end,
 
 -- SPEC 5.2.

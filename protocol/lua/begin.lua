@@ -1,0 +1,13 @@
+-- SPEC 5.2: drops what has expired; the lock settles.
+if lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' then
+    if not queue then lk.make_queue() end
+    lock[FIRST] = queue.first()
+end
+if lock[EXPIRED] then
+    if not losses then lk.make_losses() end
+    losses.drop_expired()
+    losses.settle()
+    if handle then hold, waiter = lk.pair(handle) end
+elseif lock[HOLDS] == 0 and value and lock[MARK] == 0 and lock[LAST_FENCE] <= now then
+    lock[LAST_FENCE], lock[CHANGED] = 0, true -- SPEC 7.1: the clock has passed the fence
+end

@@ -1,0 +1,53 @@
+-- Reads the lock of `key`, whose value is `value`. After this, `hold` and `waiter` are those of `handle`, which may be
+-- nil, and `fault` is an error or nil.
+local form, count, from = PLAIN, 0, 1
+local kept_policy, phase, grouped, last_fence, last_ticket, read_group = FAIR, READ, 0, 0, 0, ''
+local kept_floor, mark, mark_until, mark_of, upgrade = 0, 0, 0, 0, ''
+local holds, misses, read_holds, write_holds, readers, writers, latest = 0, 0, 0, 0, 0, 0, 0
+local fault, hold, waiter, expired, _
+if type(value) == 'string' and string.sub(value, 1, 3) == MAGIC then
+    form, count = string.byte(value, FORM_AT, COUNT_AT)
+    if form == PLAIN then
+        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, from = struct.unpack(PLAIN_FORMAT, value)
+    elseif form == FULL then
+        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
+            upgrade, from = struct.unpack(FULL_FORMAT, value)
+    else
+        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
+            upgrade, holds, misses, read_holds, write_holds, readers, writers, latest =
+            struct.unpack(INDEXED_FORMAT, value)
+    end
+elseif value then
+    --@include foreign.lua
+end
+records = {}
+for at = 1, count do
+    local record = { from, struct.unpack(RECORD_FORMAT, value, from) }
+    local kind, is_own = record[KIND], record[HANDLE] == handle
+    records[at], from = record, record[STORED]
+    if kind < WAITER then
+        holds = holds + 1
+        if record[READS] > 0 then read_holds = read_holds + 1 end
+        if record[WRITES] > 0 then write_holds = write_holds + 1 end
+        if is_own then hold = record end
+    else
+        if kind == MISSED then
+            misses = misses + 1
+        elseif record[HANDLE] ~= upgrade then
+            if record[WRITES] == 0 then readers = readers + 1 else writers = writers + 1 end
+        end
+        if is_own then waiter = record end
+    end
+    if record[DUE] <= now then
+        expired = expired or {}
+        expired[#expired + 1] = record
+    end
+end
+lock = { kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of, upgrade,
+    holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil, nil }
+if indexed then indexed.use(indexed.packed) end
+if form == INDEXED then
+    if not indexed then lk.make_index() end
+    fault = indexed.open()
+    if not fault and handle and #handle == 45 then hold, waiter = lk.pair(handle) end
+end
