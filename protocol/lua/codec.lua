@@ -73,8 +73,10 @@
 --@constant BY_CANCEL 3
 --
 --@constant MAGIC 'lk4'
---@constant FORM_AT 4          the byte of the form; the number of records follows
---@constant COUNT_AT 5
+--@constant L 108              the bytes of MAGIC
+--@constant K 107
+--@constant VERSION 52
+--@constant FIXED_TO 5         the bytes before POLICY
 --@constant PLAIN_FORMAT '<c3BBBBBdds'
 --@constant FULL_FORMAT '<c3BBBBBddsdddds'
 --@constant INDEXED_FORMAT '<c3BBBBBddsddddsI4I4I4I4I4I4d'

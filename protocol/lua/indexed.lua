@@ -189,8 +189,8 @@ function index.save()
     if count > FEW then
         lk.write('SET', struct.pack(INDEXED_FORMAT, MAGIC, INDEXED, 0, unpack(lock, 1, INDEXED_TO)), 'PXAT',
             lk.expiry(lock[LATEST]))
-        local index_expires_ms = math.min(expires_ms, math.ceil((lock[LATEST] + LIVENESS) / 1000))
-        redis.call('PEXPIREAT', index_key, string.format('%.0f', index_expires_ms))
+        local index_expires_at = math.min(expires_at, lock[LATEST] + LIVENESS)
+        redis.call('PEXPIREAT', index_key, string.format('%.0f', math.ceil(index_expires_at / 1000)))
     else
         records = {}
         for at, bytes in ipairs(range('6e15', '(7e15')) do records[at] = { 0, struct.unpack(RECORD_FORMAT, bytes) } end

@@ -23,7 +23,8 @@
 --@constant MESSAGES 25       clients and lines, in turn; nil: there is none
 
 local may_be_refused = false -- a full server may refuse the operation; otherwise it must succeed (SPEC 11.3)
-local expires_ms, digits = 0, '0' -- when the first key expires, as it was last written; the same as text
+local expires_at, digits = 0, '0' -- when the first key expires, as it was last written, in µs; the same in ms, as text
+local due_start, due_offset, due, due_bytes -- the last deadline that was moved, and its bytes: see save_due
 local queue, losses, indexed -- tables of functions, once they are made
 local lock, records -- the open lock (codec.lua); of an indexed lock, the records that were needed
 local lk
@@ -36,10 +37,10 @@ expiry = function(latest)
     if latest > 0 and (marked or lock[WRITE_HOLDS] > 0) then latest = latest + HOUR end
     if marked and lock[MARK_UNTIL] > latest then latest = lock[MARK_UNTIL] end
     if lock[LAST_FENCE] > latest then latest = lock[LAST_FENCE] end
-    local ms = math.ceil(latest / 1000)
-    if ms ~= expires_ms then
+    if latest ~= expires_at then
+        local ms = math.ceil(latest / 1000)
         local low = ms % 1000000
-        expires_ms, digits = ms, string.format('%d%06d', (ms - low) / 1000000, low)
+        expires_at, digits = latest, string.format('%d%06d', (ms - low) / 1000000, low)
     end
     return digits
 end,

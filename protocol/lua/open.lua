@@ -1,27 +1,26 @@
 -- Reads the lock of `key`, whose value is `value`. After this, `hold` and `waiter` are those of `handle`, which may be
 -- nil, and `fault` is an error or nil.
-local form, count, from = PLAIN, 0, 1
 local kept_policy, phase, grouped, last_fence, last_ticket, read_group = FAIR, READ, 0, 0, 0, ''
 local kept_floor, mark, mark_until, mark_of, upgrade = 0, 0, 0, 0, ''
 local holds, misses, read_holds, write_holds, readers, writers, latest = 0, 0, 0, 0, 0, 0, 0
-local fault, hold, waiter, expired, _
-if type(value) == 'string' and string.sub(value, 1, 3) == MAGIC then
-    form, count = string.byte(value, FORM_AT, COUNT_AT)
-    if form == PLAIN then
-        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, from = struct.unpack(PLAIN_FORMAT, value)
-    elseif form == FULL then
-        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
-            upgrade, from = struct.unpack(FULL_FORMAT, value)
-    else
-        _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
-            upgrade, holds, misses, read_holds, write_holds, readers, writers, latest =
-            struct.unpack(INDEXED_FORMAT, value)
-    end
+local l, k, version, form, count, from, fault, hold, waiter, expired, _
+if value and not value.err then l, k, version, form, count = string.byte(value, 1, FIXED_TO) end
+if form == PLAIN and version == VERSION and k == K and l == L then
+    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, from =
+        struct.unpack(PLAIN_FORMAT, value)
+elseif form == FULL and version == VERSION and k == K and l == L then
+    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
+        upgrade, from = struct.unpack(FULL_FORMAT, value)
+elseif form == INDEXED and version == VERSION and k == K and l == L then
+    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
+        upgrade, holds, misses, read_holds, write_holds, readers, writers, latest =
+        struct.unpack(INDEXED_FORMAT, value)
 elseif value then
+    count = 0
     --@include foreign.lua
 end
 records = {}
-for at = 1, count do
+for at = 1, count or 0 do
     local record = { from, struct.unpack(RECORD_FORMAT, value, from) }
     local kind, is_own = record[KIND], record[HANDLE] == handle
     records[at], from = record, record[STORED]

@@ -109,7 +109,13 @@ save_due = function(moved)
         local record = records[at]
         if record[KIND] ~= MISSED and record[DUE] > latest then latest = record[DUE] end
     end
-    local fault = lk.write('SETRANGE', string.format('%d', moved[START] + DUE_AT - 1), struct.pack('<d', moved[DUE]))
+    if moved[START] ~= due_start then
+        due_start, due_offset = moved[START], string.format('%d', moved[START] + DUE_AT - 1)
+    end
+    if moved[DUE] ~= due then due, due_bytes = moved[DUE], struct.pack('<d', moved[DUE]) end
+    -- The answer of a full server is not the length: see write.
+    local fault = redis.pcall('SETRANGE', key, due_offset, due_bytes) ~= #value
+        and lk.write('SETRANGE', due_offset, due_bytes)
     if fault then return fault end
     redis.call('PEXPIREAT', key, lk.expiry(latest))
 end,

@@ -46,7 +46,8 @@ local function renew(packed)
         answer = string.format('queued %d %d', place, earliest_ms)
     elseif is_meant then
         --@include claim.lua
-        local left_ms = math.floor((hold[DUE] - now) / 1000)
+        local left = hold[DUE] - now
+        local left_ms = (left - left % 1000) / 1000
         if fence == 0 then
             answer = string.format('granted %.0f %d %d', hold[FENCE], left_ms,
                 (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY])
