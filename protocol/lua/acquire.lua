@@ -33,6 +33,7 @@ lease = lease * 1000
 may_be_refused = true
 --@include open.lua
 if fault then return { err = fault } end
+loses = fence == 0 and (hold or waiter)
 --@include begin.lua
 local answer, told, is_granted
 
@@ -48,7 +49,6 @@ elseif req <= last then
 elseif fence ~= 0 and not (hold and hold[FIRST_FENCE] <= fence and fence <= hold[FENCE]) then -- SPEC 9.5
     answer = 'not-held ' .. now_text
 elseif fence == 0 and (hold or waiter) then -- SPEC 9.5: after this, the handle asks as a stranger
-    if not losses then lk.make_losses() end
     if waiter then queue.remove(waiter) end
     losses.finish(hold and losses.lose(hold, now))
     losses.settle()
@@ -74,6 +74,7 @@ if not answer and not told and not is_granted then
         if is_granted then
             local begins_life = lock[HOLDS] + lock[MISSES] == 0
             if begins_life then lock[POLICY] = policy end -- SPEC 3.1
+            if queue then queue.unsettle() end
             if not hold then hold, records[#records + 1] = fresh, fresh end
             lk.give(hold, mode, req, floor, begins_life)
             if lock[WRITE_HOLDS] == 0 then lock[PHASE] = READ end -- SPEC 3.6
@@ -92,6 +93,7 @@ if is_granted then
     --@include granted.lua
 elseif told then
     --@include place.lua
+    if place == 1 then lock[UNSETTLED] = true end -- otherwise all who wait do so as before
     answer = string.format('queued %s %d %d', now_text, place, earliest_ms)
 end
 --@include complete.lua

@@ -1,10 +1,13 @@
--- SPEC 5.2: drops what has expired; the lock settles.
-if lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' then
+-- SPEC 5.2: drops what has expired; the lock settles. `loses`: whether the operation itself may end a hold without a
+-- release.
+if lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' or loses or lock[EXPIRED] then
     if not queue then lk.make_queue() end
-    lock[FIRST] = queue.first()
+end
+if (loses or lock[EXPIRED]) and not losses then
+    --@include losses.lua
 end
 if lock[EXPIRED] then
-    if not losses then lk.make_losses() end
+    queue.unsettle()
     losses.drop_expired()
     losses.settle()
     if handle then hold, waiter = lk.pair(handle) end

@@ -14,8 +14,8 @@ local handle, told
 --@include sorted.lua
 --@include open.lua
 if fault then return { err = fault } end
+loses = true
 --@include begin.lua
-if not losses then lk.make_losses() end
 local forced, upgrade_too = 0, false
 for _, hold in ipairs(lk.sorted(HOLD, READ, DUE, 1e9)) do
     if owner == '' or owner == (hold[OWNER] ~= '' and hold[OWNER] or hold[HANDLE]) then

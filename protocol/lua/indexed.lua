@@ -21,9 +21,9 @@
 --@constant QUEUE 1e15
 --@constant COUNTS 8e15
 local index = {}
-local known -- the handles whose records were read
+local known -- for each handle whose records were read: its slot
 local heads -- for each mode: the members of the next waiters, in order
-local entries -- what the index has of each record: see entry_of
+local stored -- for each record: what the index has of it (state_of)
 local latest_is_gone -- whether the record with the latest deadline has changed
 
 -- Returns digits. They follow from the last bytes of the client and of the number, so several handles may share a
@@ -42,31 +42,28 @@ local function queue_range(mode, limit)
     return range('5e15', '(6e15', 'LIMIT', '0', limit)
 end
 
--- Returns the bytes of a record, the members of its deadline, its ticket, its owner and its group, and the deadline;
--- nil for what it has not.
-local function entry_of(record, bytes)
-    local kind, handle = record[KIND], record[HANDLE]
+-- Returns the bytes of a record, the letter of its deadline, whether it has a ticket in the queue, the members of its
+-- owner and of its group, and the deadline; nil for what it has not.
+local function state_of(record, bytes)
+    local kind = record[KIND]
     if kind == GONE then return {} end
     local holds = kind < WAITER
     return { bytes or struct.pack(RECORD_FORMAT, unpack(record, RECORD_FROM, RECORD_TO)),
-        (holds and 'h' or kind == WAITER and 'w' or 'm') .. handle,
-        kind == WAITER and lock[UPGRADE] ~= handle and 'q' .. handle or nil,
+        holds and 'h' or kind == WAITER and 'w' or 'm',
+        kind == WAITER and lock[UPGRADE] ~= record[HANDLE] or nil,
         holds and record[OWNER] ~= '' and 'o' .. record[OWNER] or nil,
         holds and record[READS] > 0 and 'g' .. record[GROUP] or nil, kind ~= MISSED and record[DUE] or nil }
 end
 
-local function read(handle)
-    if known[handle] then return end
-    known[handle] = true
-    local at = slot(handle)
-    for _, bytes in ipairs(range(at, at)) do
-        local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
-        if record[HANDLE] == handle then records[#records + 1], entries[record] = record, entry_of(record, bytes) end
-    end
-end
-
 function index.pair(handle)
-    read(handle)
+    if not known[handle] then
+        local at = slot(handle)
+        known[handle] = at
+        for _, bytes in ipairs(range(at, at)) do
+            local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
+            if record[HANDLE] == handle then records[#records + 1], stored[record] = record, state_of(record, bytes) end
+        end
+    end
     return indexed.packed.pair(handle)
 end
 
@@ -75,17 +72,20 @@ local function flush()
     local gone, words, steps = {}, {}, {}
     for _, record in ipairs(records) do
         if not record[STORED] then
-            local was, is, kind, due = entries[record] or {}, entry_of(record), record[KIND], record[DUE]
-            for at = 1, 3 do
-                if was[at] and was[at] ~= is[at] then gone[#gone + 1] = was[at] end
+            local handle, kind, due = record[HANDLE], record[KIND], record[DUE]
+            local was, is = stored[record] or {}, state_of(record)
+            if was[1] and was[1] ~= is[1] then gone[#gone + 1] = was[1] end
+            if was[2] and was[2] ~= is[2] then gone[#gone + 1] = was[2] .. handle end
+            if was[3] and not is[3] then gone[#gone + 1] = 'q' .. handle end
+            if is[1] and is[1] ~= was[1] then
+                words[#words + 1], words[#words + 2] = known[handle] or slot(handle), is[1]
             end
-            if is[1] and is[1] ~= was[1] then words[#words + 1], words[#words + 2] = slot(record[HANDLE]), is[1] end
             if is[2] then
                 words[#words + 1] = kind < WAITER and due or kind == WAITER and -due or -MISSED_DUES - due
-                words[#words + 1] = is[2]
+                words[#words + 1] = is[2] .. handle
             end
-            if is[3] and is[3] ~= was[3] then
-                words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], is[3]
+            if is[3] and not was[3] then
+                words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], 'q' .. handle
             end
             for at = 4, 5 do
                 if was[at] ~= is[at] then
@@ -95,7 +95,7 @@ local function flush()
             end
             latest_is_gone = latest_is_gone or was[6] == lock[LATEST] and is[6] ~= was[6]
             if is[6] and is[6] > lock[LATEST] then lock[LATEST] = is[6] end
-            entries[record], record[STORED] = is, true
+            stored[record], record[STORED] = is, true
         end
     end
     for member, step in pairs(steps) do
@@ -106,21 +106,32 @@ local function flush()
             words[#words + 1], words[#words + 2] = score, member
         end
     end
-    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- see lk.write
+    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- see complete.lua: a full server
     -- unpack can return only a few thousand values.
     for at = 1, #gone, 1000 do redis.call('ZREM', index_key, unpack(gone, at, math.min(at + 999, #gone))) end
     for at = 1, #words, 1000 do redis.call('ZADD', index_key, unpack(words, at, math.min(at + 999, #words))) end
 end
 
-local function count(member)
-    return (redis.call('ZSCORE', index_key, member) or COUNTS) - COUNTS
+-- Returns the earliest and the latest deadline of the holds that were read; nil if there are others.
+local function dues_of_holds()
+    local count, earliest, latest = 0, math.huge, 0
+    for _, record in ipairs(records) do
+        if record[KIND] < WAITER then
+            count, earliest, latest = count + 1, math.min(earliest, record[DUE]), math.max(latest, record[DUE])
+        end
+    end
+    if count == lock[HOLDS] then return earliest, latest end
 end
 
 function index.counts_of(like)
-    local owner = like[OWNER] ~= '' and like[OWNER] or like[HANDLE]
-    local own = #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') and index.pair(owner)
+    if dues_of_holds() then return indexed.packed.counts_of(like) end
+    local owner, own = like[OWNER], nil
+    if owner == '' then owner = like[HANDLE] end
+    if like[OWNER] == '' or #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') then own = index.pair(owner) end
     flush()
-    return count('o' .. owner) + (own and own[OWNER] == '' and 1 or 0), count('g' .. like[GROUP])
+    local of_owner = redis.call('ZSCORE', index_key, 'o' .. owner) or COUNTS
+    local of_group = redis.call('ZSCORE', index_key, 'g' .. like[GROUP]) or COUNTS
+    return of_owner - COUNTS + (own and own[OWNER] == '' and 1 or 0), of_group - COUNTS
 end
 
 -- Makes records of members of deadlines or tickets.
@@ -170,7 +181,7 @@ end
 
 function index.earliest()
     flush()
-    local of_holds = first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
+    local of_holds = dues_of_holds() or first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
     return math.min(of_holds, first_due('ZREVRANGEBYSCORE', '(0', '(-4e15') or of_holds)
 end
 
@@ -178,29 +189,6 @@ function index.sorted(kind, mode, _, limit)
     flush()
     return records_of(kind == HOLD and range('(0', '(4e15', 'LIMIT', '0', limit) or queue_range(mode, limit))
 end
-
-function index.save()
-    flush()
-    if latest_is_gone then
-        lock[LATEST] = math.max(first_due('ZREVRANGEBYSCORE', '(4e15', '(0') or 0,
-            first_due('ZRANGEBYSCORE', '(-4e15', '(0') or 0)
-    end
-    local count = lock[HOLDS] + lock[READERS] + lock[WRITERS] + lock[MISSES] + (lock[UPGRADE] ~= '' and 1 or 0)
-    if count > FEW then
-        lk.write('SET', struct.pack(INDEXED_FORMAT, MAGIC, INDEXED, 0, unpack(lock, 1, INDEXED_TO)), 'PXAT',
-            lk.expiry(lock[LATEST]))
-        local index_expires_at = math.min(expires_at, lock[LATEST] + LIVENESS)
-        redis.call('PEXPIREAT', index_key, string.format('%.0f', math.ceil(index_expires_at / 1000)))
-    else
-        records = {}
-        for at, bytes in ipairs(range('6e15', '(7e15')) do records[at] = { 0, struct.unpack(RECORD_FORMAT, bytes) } end
-        table.sort(records, function(a, b) return a[TICKET] < b[TICKET] end)
-        for _, record in ipairs(records) do record[STORED] = nil end
-        indexed.packed.save()
-        redis.call('DEL', index_key)
-    end
-end
-index.save_due = index.save
 
 -- Returns the members that have expired, with the one that is always there; or nil and an error.
 local function expired_members()
@@ -213,13 +201,22 @@ local function expired_members()
     return nil, 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
 end
 
+local function use(functions)
+    for name, made in pairs(functions) do lk[name] = made end
+end
+
+local function begin()
+    known, heads, stored, latest_is_gone = {}, {}, {}, false
+    use(index)
+end
+
 indexed = {
 
 -- Each encoding has its own functions for the same questions.
 packed = {},
 
-use = function(functions)
-    for name, made in pairs(functions) do lk[name] = made end
+use_packed = function()
+    use(indexed.packed)
 end,
 
 -- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
@@ -229,22 +226,17 @@ full_error = function()
     return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
 end,
 
-begin = function()
-    known, heads, entries, latest_is_gone = {}, {}, {}, false
-    indexed.use(index)
-end,
-
 -- Returns an error if there is one.
 open = function()
     local members, fault = expired_members()
     if fault then return fault end
     if #members > 0 then
-        indexed.begin()
+        begin()
         if lock[MISSES] > 0 then
             for _, member in ipairs(range(-MISSED_DUES - now, -MISSED_DUES)) do members[#members + 1] = member end
         end
-        local expired = records_of(members)
-        lock[EXPIRED] = expired[1] and expired
+        local expired = #members > 1 and records_of(members)
+        lock[EXPIRED] = expired and expired[1] and expired
         return nil
     end
     -- Every hold and every waiter expired so long ago that the index has expired, too.
@@ -255,7 +247,7 @@ open = function()
 end,
 
 -- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
--- and written in one call: in a slot that is being moved, that write would fail.
+-- and written in one call: in a slot that is being moved, that write would fail. Returns an error if there is one.
 grow = function()
     local members, fault = expired_members()
     if fault then return fault end
@@ -265,10 +257,31 @@ grow = function()
     end
     fault = indexed.full_error()
     if fault then return fault end
-    indexed.begin()
+    begin()
     redis.call('ZADD', index_key, '0', '.')
     for _, record in ipairs(records) do record[STORED] = nil end
-    return index.save()
+    lock[FORM] = INDEXED
+end,
+
+-- An indexed lock has few records: it reads them all, in the order of their tickets. The index is deleted later.
+shrink = function()
+    flush()
+    records = {}
+    for at, bytes in ipairs(range('6e15', '(7e15')) do records[at] = { 0, struct.unpack(RECORD_FORMAT, bytes) } end
+    for _, record in ipairs(records) do record[STORED] = nil end
+    table.sort(records, function(a, b) return a[TICKET] < b[TICKET] end)
+    lock[FORM] = PLAIN
+end,
+
+-- Writes the records. Returns the latest deadline.
+save = function()
+    flush()
+    if latest_is_gone then
+        local _, of_holds = dues_of_holds()
+        lock[LATEST] = math.max(of_holds or first_due('ZREVRANGEBYSCORE', '(4e15', '(0') or 0,
+            first_due('ZRANGEBYSCORE', '(-4e15', '(0') or 0)
+    end
+    return lock[LATEST]
 end,
 }
 for name in pairs(index) do indexed.packed[name] = lk[name] end

@@ -3,7 +3,7 @@
 --
 -- The server makes the functions of a script anew at each call. So text that a script needs only once is a file
 -- that is included where it is needed, not a function; and functions that few requests need are made when they
--- are needed: see make_queue, make_losses and make_index.
+-- are needed: see make_queue, begin.lua and open.lua.
 --@include codec.lua
 
 -- In µs: SPEC 6.4, 5.3, 5.4.
@@ -21,40 +21,16 @@
 --@constant FIRST 23          the waiter that was first before the operation, or nil
 --@constant HANDED_OVER 24    whether the operation granted provisionally (SPEC 5.5)
 --@constant MESSAGES 25       clients and lines, in turn; nil: there is none
+--@constant UNSETTLED 26      whether holds or waiters have changed, so that waiters may be granted
 
 local may_be_refused = false -- a full server may refuse the operation; otherwise it must succeed (SPEC 11.3)
-local expires_at, digits = 0, '0' -- when the first key expires, as it was last written, in µs; the same in ms, as text
-local due_start, due_offset, due, due_bytes -- the last deadline that was moved, and its bytes: see save_due
+-- What was written last (save.lua); most entries of a renewal write the same.
+local expires_at, expires, due_start, due_offset, due, due_bytes
 local queue, losses, indexed -- tables of functions, once they are made
 local lock, records -- the open lock (codec.lua); of an indexed lock, the records that were needed
 local lk
 lk = {
 --@include packed.lua
-
--- SPEC 7.3: when the first key expires, as text. `latest` is the latest deadline; 0: nobody holds or waits.
-expiry = function(latest)
-    local marked = lock[MARK] > 0
-    if latest > 0 and (marked or lock[WRITE_HOLDS] > 0) then latest = latest + HOUR end
-    if marked and lock[MARK_UNTIL] > latest then latest = lock[MARK_UNTIL] end
-    if lock[LAST_FENCE] > latest then latest = lock[LAST_FENCE] end
-    if latest ~= expires_at then
-        local ms = math.ceil(latest / 1000)
-        local low = ms % 1000000
-        expires_at, digits = latest, string.format('%d%06d', (ms - low) / 1000000, low)
-    end
-    return digits
-end,
-
--- Runs a command that writes the first key. Returns an error if there is one. A full server refuses commands that
--- need memory, unless the script has already run a write command. So an operation that must succeed runs one
--- that needs no memory.
-write = function(command, ...)
-    local reply = redis.pcall(command, key, ...)
-    if type(reply) ~= 'table' or not reply.err then return nil end
-    if may_be_refused then return string.match(reply.err, 'OOM .*') or reply.err end
-    redis.pcall('LREM', key, '0', '')
-    redis.call(command, key, ...)
-end,
 
 -- SPEC 2.1, 2.2. If two owners hold, all read holds are of one group. So counts are enough. Also returns how many
 -- holds the owner has.
@@ -90,6 +66,7 @@ end,
 
 -- Changes the counts of a hold, and those of the lock (SPEC 12.8). A hold without a count is gone.
 recount = function(hold, reads, writes)
+    if queue then queue.unsettle() end
     if (reads > 0) ~= (hold[READS] > 0) then
         lock[READ_HOLDS] = lock[READ_HOLDS] + (reads > 0 and 1 or -1)
         if reads > 0 then lock[GROUPED], lock[READ_GROUP] = 1, hold[GROUP] end -- SPEC 8.2
@@ -103,14 +80,5 @@ end,
 
 make_queue = function()
     --@include queue.lua
-end,
-
-make_losses = function()
-    if not queue then lk.make_queue() end
-    --@include losses.lua
-end,
-
-make_index = function()
-    --@include indexed.lua
 end,
 }

@@ -3,7 +3,7 @@
 local kept_policy, phase, grouped, last_fence, last_ticket, read_group = FAIR, READ, 0, 0, 0, ''
 local kept_floor, mark, mark_until, mark_of, upgrade = 0, 0, 0, 0, ''
 local holds, misses, read_holds, write_holds, readers, writers, latest = 0, 0, 0, 0, 0, 0, 0
-local l, k, version, form, count, from, fault, hold, waiter, expired, _
+local l, k, version, form, count, from, fault, hold, waiter, expired, loses, _
 if value and not value.err then l, k, version, form, count = string.byte(value, 1, FIXED_TO) end
 if form == PLAIN and version == VERSION and k == K and l == L then
     _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, from =
@@ -43,10 +43,13 @@ for at = 1, count or 0 do
     end
 end
 lock = { kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of, upgrade,
-    holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil, nil }
-if indexed then indexed.use(indexed.packed) end
+    holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil, nil, nil }
+if indexed then
+    indexed.use_packed()
+elseif form == INDEXED or #records >= MOST then -- it is indexed, or may become so
+    --@include indexed.lua
+end
 if form == INDEXED then
-    if not indexed then lk.make_index() end
     fault = indexed.open()
     if not fault and handle and #handle == 45 then hold, waiter = lk.pair(handle) end
 end

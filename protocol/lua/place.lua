@@ -2,9 +2,10 @@
 local place, mode = 1, told[WRITES]
 if lock[UPGRADE] ~= told[HANDLE] then
     --@include before.lua
-    local rank, others, theirs = lk.rank(mode, told[TICKET]), 0, lock[WRITERS - mode]
+    local is_last, theirs = told[TICKET] == lock[LAST_TICKET], lock[WRITERS - mode]
+    local rank, others = is_last and lock[READERS + mode] - 1 or lk.rank(mode, told[TICKET]), 0
     if theirs > 0 and not before then
-        others = lk.rank(1 - mode, told[TICKET])
+        others = is_last and theirs or lk.rank(1 - mode, told[TICKET])
     elseif mode == READ then
         others = math.min(before or 0, theirs)
     elseif rank >= (before or 0) then

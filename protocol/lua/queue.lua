@@ -15,6 +15,11 @@ first = function()
     return (policy == PREFER_WRITER or policy == PHASE_FAIR and lock[PHASE] == READ) and writer or reader
 end,
 
+-- Comes before the first change of holds and waiters.
+unsettle = function()
+    if not lock[UNSETTLED] then lock[UNSETTLED], lock[FIRST] = true, queue.first() end
+end,
+
 -- Makes a record a waiter with the next ticket, and the last record.
 add = function(record, upgrades)
     lock[LAST_TICKET] = lock[LAST_TICKET] + 1
@@ -29,6 +34,7 @@ end,
 
 -- Also for a missed waiter.
 remove = function(waiter)
+    queue.unsettle()
     if waiter[KIND] == MISSED then
         lock[MISSES] = lock[MISSES] - 1
     elseif lock[UPGRADE] == waiter[HANDLE] then
