@@ -67,7 +67,7 @@ if not answer and not told and not is_granted then
     elseif not is_granted and upgrades and lock[UPGRADE] ~= '' then -- SPEC 4.4
         answer = 'deadlock ' .. now_text
     elseif not is_granted and wait == 0 then
-        answer = string.format('busy %s %d', now_text, math.ceil((lk.earliest() - now) / 1000))
+        answer = string.format('busy %s %d', now_text, math.ceil((ask.earliest() - now) / 1000))
     else
         local full = lock[FORM] == INDEXED and indexed.full_error()
         if full then return { err = full } end

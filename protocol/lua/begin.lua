@@ -10,7 +10,7 @@ if lock[EXPIRED] then
     queue.unsettle()
     losses.drop_expired()
     losses.settle()
-    if handle then hold, waiter = lk.pair(handle) end
+    if handle then hold, waiter = ask.pair(handle) end
 elseif lock[HOLDS] == 0 and value and lock[MARK] == 0 and lock[LAST_FENCE] <= now then
     lock[LAST_FENCE], lock[CHANGED] = 0, true -- SPEC 7.1: the clock has passed the fence
 end

@@ -5,7 +5,7 @@ if lock[CHANGED] then
     elseif lock[UNSETTLED] then
         local first = queue.settle()
         if first and first ~= told and (lock[HANDED_OVER] or first ~= lock[FIRST]) then -- SPEC 5.5
-            queue.tell(first, 'watch ', '0', math.ceil((lk.earliest() - now) / 1000), 0)
+            queue.tell(first, 'watch ', '0', math.ceil((ask.earliest() - now) / 1000), 0)
         end
     end
 end

@@ -17,7 +17,7 @@ if fault then return { err = fault } end
 loses = true
 --@include begin.lua
 local forced, upgrade_too = 0, false
-for _, hold in ipairs(lk.sorted(HOLD, READ, DUE, 1e9)) do
+for _, hold in ipairs(ask.sorted(HOLD, READ, DUE, 1e9)) do
     if owner == '' or owner == (hold[OWNER] ~= '' and hold[OWNER] or hold[HANDLE]) then
         forced = forced + 1
         queue.tell(hold, 'lost ', string.format('%.0f', hold[FENCE]), 0, 0)

@@ -20,7 +20,7 @@
 --@constant QUEUES 4e15
 --@constant QUEUE 1e15
 --@constant COUNTS 8e15
-local index = {}
+local index
 local known -- for each handle whose records were read: its slot
 local heads -- for each mode: the members of the next waiters, in order
 local stored -- for each record: what the index has of it (state_of)
@@ -31,15 +31,6 @@ local latest_is_gone -- whether the record with the latest deadline has changed
 local function slot(handle)
     local client, number = struct.unpack('<I4xxxxxxxxxI4', handle, 29)
     return string.format('6%07d%08d', client % 10000000, number % 100000000)
-end
-
-local function range(...)
-    return redis.call('ZRANGEBYSCORE', index_key, ...)
-end
-
-local function queue_range(mode, limit)
-    if mode == READ then return range('4e15', '(5e15', 'LIMIT', '0', limit) end
-    return range('5e15', '(6e15', 'LIMIT', '0', limit)
 end
 
 -- Returns the bytes of a record, the letter of its deadline, whether it has a ticket in the queue, the members of its
@@ -55,22 +46,11 @@ local function state_of(record, bytes)
         holds and record[READS] > 0 and 'g' .. record[GROUP] or nil, kind ~= MISSED and record[DUE] or nil }
 end
 
-function index.pair(handle)
-    if not known[handle] then
-        local at = slot(handle)
-        known[handle] = at
-        for _, bytes in ipairs(range(at, at)) do
-            local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
-            if record[HANDLE] == handle then records[#records + 1], stored[record] = record, state_of(record, bytes) end
-        end
-    end
-    return indexed.packed.pair(handle)
-end
-
 -- Writes the records that have changed.
 local function flush()
-    local gone, words, steps = {}, {}, {}
-    for _, record in ipairs(records) do
+    local gone, words, steps = {}, {}, nil
+    for at = 1, #records do
+        local record = records[at]
         if not record[STORED] then
             local handle, kind, due = record[HANDLE], record[KIND], record[DUE]
             local was, is = stored[record] or {}, state_of(record)
@@ -87,10 +67,11 @@ local function flush()
             if is[3] and not was[3] then
                 words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], 'q' .. handle
             end
-            for at = 4, 5 do
-                if was[at] ~= is[at] then
-                    if was[at] then steps[was[at]] = (steps[was[at]] or 0) - 1 end
-                    if is[at] then steps[is[at]] = (steps[is[at]] or 0) + 1 end
+            for part = 4, 5 do
+                if was[part] ~= is[part] then
+                    steps = steps or {}
+                    if was[part] then steps[was[part]] = (steps[was[part]] or 0) - 1 end
+                    if is[part] then steps[is[part]] = (steps[is[part]] or 0) + 1 end
                 end
             end
             latest_is_gone = latest_is_gone or was[6] == lock[LATEST] and is[6] ~= was[6]
@@ -98,7 +79,7 @@ local function flush()
             stored[record], record[STORED] = is, true
         end
     end
-    for member, step in pairs(steps) do
+    for member, step in pairs(steps or {}) do
         local score = step ~= 0 and (redis.call('ZSCORE', index_key, member) or COUNTS) + step
         if score == COUNTS then
             gone[#gone + 1] = member
@@ -106,7 +87,7 @@ local function flush()
             words[#words + 1], words[#words + 2] = score, member
         end
     end
-    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- see complete.lua: a full server
+    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- a full server: see save.lua
     -- unpack can return only a few thousand values.
     for at = 1, #gone, 1000 do redis.call('ZREM', index_key, unpack(gone, at, math.min(at + 999, #gone))) end
     for at = 1, #words, 1000 do redis.call('ZADD', index_key, unpack(words, at, math.min(at + 999, #words))) end
@@ -115,7 +96,8 @@ end
 -- Returns the earliest and the latest deadline of the holds that were read; nil if there are others.
 local function dues_of_holds()
     local count, earliest, latest = 0, math.huge, 0
-    for _, record in ipairs(records) do
+    for at = 1, #records do
+        local record = records[at]
         if record[KIND] < WAITER then
             count, earliest, latest = count + 1, math.min(earliest, record[DUE]), math.max(latest, record[DUE])
         end
@@ -123,15 +105,15 @@ local function dues_of_holds()
     if count == lock[HOLDS] then return earliest, latest end
 end
 
-function index.counts_of(like)
-    if dues_of_holds() then return indexed.packed.counts_of(like) end
-    local owner, own = like[OWNER], nil
-    if owner == '' then owner = like[HANDLE] end
-    if like[OWNER] == '' or #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') then own = index.pair(owner) end
-    flush()
-    local of_owner = redis.call('ZSCORE', index_key, 'o' .. owner) or COUNTS
-    local of_group = redis.call('ZSCORE', index_key, 'g' .. like[GROUP]) or COUNTS
-    return of_owner - COUNTS + (own and own[OWNER] == '' and 1 or 0), of_group - COUNTS
+-- Returns the first deadline of a range; nil: there is none.
+local function first_due(command, from, to)
+    local found = redis.call(command, index_key, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
+    return found[2] and math.abs(found[2])
+end
+
+local function queue_members(mode, limit)
+    return redis.call('ZRANGEBYSCORE', index_key, mode == READ and '4e15' or '5e15', mode == READ and '(5e15' or '(6e15',
+        'LIMIT', '0', limit)
 end
 
 -- Makes records of members of deadlines or tickets.
@@ -146,14 +128,39 @@ local function records_of(members)
     return found
 end
 
+index = {
+
+pair = function(handle)
+    if not known[handle] then
+        local at = slot(handle)
+        known[handle] = at
+        for _, bytes in ipairs(redis.call('ZRANGEBYSCORE', index_key, at, at)) do
+            local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
+            if record[HANDLE] == handle then records[#records + 1], stored[record] = record, state_of(record, bytes) end
+        end
+    end
+    return packed.pair(handle)
+end,
+
+counts_of = function(like, mode)
+    if dues_of_holds() then return packed.counts_of(like) end
+    local owner, own = like[OWNER], nil
+    if owner == '' then owner = like[HANDLE] end
+    if like[OWNER] == '' or #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') then own = index.pair(owner) end
+    flush()
+    local of_owner = redis.call('ZSCORE', index_key, 'o' .. owner) or COUNTS
+    local of_group = mode == READ and redis.call('ZSCORE', index_key, 'g' .. like[GROUP]) or COUNTS
+    return of_owner - COUNTS + (own and own[OWNER] == '' and 1 or 0), of_group - COUNTS
+end,
+
 -- Only the first waiters leave the queue, and only a client that comes back (SPEC 5.6) gets in before others. Its
 -- record was read then.
-function index.head(mode)
+head = function(mode)
     local _, first
     repeat
         if not heads[mode] or not heads[mode][1] then
             flush()
-            heads[mode] = queue_range(mode, '2')
+            heads[mode] = queue_members(mode, '2')
         end
         _, first = index.pair(string.sub(heads[mode][1], 2))
         if not first or first[KIND] ~= WAITER then table.remove(heads[mode], 1) end
@@ -165,33 +172,38 @@ function index.head(mode)
         end
     end
     return first
-end
+end,
 
-function index.rank(mode, ticket)
+rank = function(mode, ticket)
     flush()
     local from = QUEUES + mode * QUEUE
     return redis.call('ZCOUNT', index_key, from, from + ticket - 1)
-end
+end,
 
--- Returns the first deadline of a range; nil: there is none.
-local function first_due(command, from, to)
-    local found = redis.call(command, index_key, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
-    return found[2] and math.abs(found[2])
-end
-
-function index.earliest()
+earliest = function()
     flush()
     local of_holds = dues_of_holds() or first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
     return math.min(of_holds, first_due('ZREVRANGEBYSCORE', '(0', '(-4e15') or of_holds)
-end
+end,
 
-function index.sorted(kind, mode, _, limit)
+sorted = function(kind, mode, _, limit)
     flush()
-    return records_of(kind == HOLD and range('(0', '(4e15', 'LIMIT', '0', limit) or queue_range(mode, limit))
-end
+    return records_of(kind == HOLD and redis.call('ZRANGEBYSCORE', index_key, '(0', '(4e15', 'LIMIT', '0', limit)
+        or queue_members(mode, limit))
+end,
+}
+
+indexed = {
+
+begin = function()
+    known, heads, stored, latest_is_gone, ask = {}, {}, {}, false, index
+end,
+
+flush = flush,
+records_of = records_of,
 
 -- Returns the members that have expired, with the one that is always there; or nil and an error.
-local function expired_members()
+expired_members = function()
     if not index_key then
         return nil, 'LKKEYS ' .. key .. ': the lock has many holds and waiters; pass its second key, too'
     end
@@ -199,24 +211,6 @@ local function expired_members()
     if not found.err then return found end
     if not string.find(found.err, 'WRONGTYPE') then return nil, found.err end -- the rights to it
     return nil, 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
-end
-
-local function use(functions)
-    for name, made in pairs(functions) do lk[name] = made end
-end
-
-local function begin()
-    known, heads, stored, latest_is_gone = {}, {}, {}, false
-    use(index)
-end
-
-indexed = {
-
--- Each encoding has its own functions for the same questions.
-packed = {},
-
-use_packed = function()
-    use(indexed.packed)
 end,
 
 -- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
@@ -224,53 +218,6 @@ end,
 full_error = function()
     local reply = may_be_refused and redis.pcall('ZADD', index_key, 'XX', '0', '')
     return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
-end,
-
--- Returns an error if there is one.
-open = function()
-    local members, fault = expired_members()
-    if fault then return fault end
-    if #members > 0 then
-        begin()
-        if lock[MISSES] > 0 then
-            for _, member in ipairs(range(-MISSED_DUES - now, -MISSED_DUES)) do members[#members + 1] = member end
-        end
-        local expired = #members > 1 and records_of(members)
-        lock[EXPIRED] = expired and expired[1] and expired
-        return nil
-    end
-    -- Every hold and every waiter expired so long ago that the index has expired, too.
-    local mark, marked_until = lock[MARK], lock[MARK] > 0 and lock[MARK_UNTIL] or 0
-    if lock[WRITE_HOLDS] > 0 then mark = lock[LAST_FENCE] end -- SPEC 6.1
-    marked_until = math.max(marked_until, lock[LATEST] + HOUR) -- SPEC 6.4
-    lock = { FAIR, READ, 0, lock[LAST_FENCE], 0, '', 0, mark, marked_until, 0, '', 0, 0, 0, 0, 0, 0, 0, true, PLAIN }
-end,
-
--- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
--- and written in one call: in a slot that is being moved, that write would fail. Returns an error if there is one.
-grow = function()
-    local members, fault = expired_members()
-    if fault then return fault end
-    if #members > 0 then
-        redis.call('DEL', index_key)
-        return 'LKKEYS ' .. key .. ': ask again'
-    end
-    fault = indexed.full_error()
-    if fault then return fault end
-    begin()
-    redis.call('ZADD', index_key, '0', '.')
-    for _, record in ipairs(records) do record[STORED] = nil end
-    lock[FORM] = INDEXED
-end,
-
--- An indexed lock has few records: it reads them all, in the order of their tickets. The index is deleted later.
-shrink = function()
-    flush()
-    records = {}
-    for at, bytes in ipairs(range('6e15', '(7e15')) do records[at] = { 0, struct.unpack(RECORD_FORMAT, bytes) } end
-    for _, record in ipairs(records) do record[STORED] = nil end
-    table.sort(records, function(a, b) return a[TICKET] < b[TICKET] end)
-    lock[FORM] = PLAIN
 end,
 
 -- Writes the records. Returns the latest deadline.
@@ -284,4 +231,3 @@ save = function()
     return lock[LATEST]
 end,
 }
-for name in pairs(index) do indexed.packed[name] = lk[name] end

@@ -18,7 +18,7 @@ if fault then return { err = fault } end
 local POLICIES = { 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
 local holding, waiting = lock[HOLDS], lock[READERS] + lock[WRITERS] + (lock[UPGRADE] ~= '' and 1 or 0)
 local abandoned = lock[MARK] > 0
-if upgrade ~= '' then _, upgrade = lk.pair(upgrade) else upgrade = nil end
+if upgrade ~= '' then _, upgrade = ask.pair(upgrade) else upgrade = nil end
 
 local function owner_of(record)
     return record[OWNER] ~= '' and record[OWNER] or record[HANDLE]
@@ -41,7 +41,7 @@ for _, hold in ipairs(upgrade and lock[EXPIRED] or {}) do
     end
 end
 holding, waiting = holding - expired_holds, waiting - expired_waiters
-if upgrade and of_upgrade >= lk.counts_of(upgrade) then
+if upgrade and of_upgrade >= ask.counts_of(upgrade) then
     upgrade, waiting = nil, waiting - 1
 end
 
@@ -54,7 +54,7 @@ local function age_ms(record)
 end
 
 local function hold_rows()
-    local rows, sorted = {}, lk.sorted(HOLD, READ, DUE, limit + expired_holds)
+    local rows, sorted = {}, ask.sorted(HOLD, READ, DUE, limit + expired_holds)
     for at = expired_holds + 1, #sorted do
         local hold = sorted[at]
         rows[#rows + 1] = { hold[HANDLE], owner_of(hold), hold[GROUP], hold[READS],
@@ -65,8 +65,8 @@ end
 
 -- SPEC 3.5. Returns the waiters in order, without those that have expired.
 local function in_order()
-    local readers = lk.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
-    local writers = lk.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
+    local readers = ask.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
+    local writers = ask.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
     --@include before.lua
     local shown, list, r, w = 0, { upgrade }, 1, 1
     while readers[r] or writers[w] do

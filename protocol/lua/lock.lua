@@ -28,15 +28,15 @@ local may_be_refused = false -- a full server may refuse the operation; otherwis
 local expires_at, expires, due_start, due_offset, due, due_bytes
 local queue, losses, indexed -- tables of functions, once they are made
 local lock, records -- the open lock (codec.lua); of an indexed lock, the records that were needed
+--@include packed.lua
+local ask = packed -- the functions of the lock's encoding
 local lk
 lk = {
---@include packed.lua
-
 -- SPEC 2.1, 2.2. If two owners hold, all read holds are of one group. So counts are enough. Also returns how many
 -- holds the owner has.
 is_compatible = function(record, mode)
     if lock[HOLDS] == 0 then return true, 0 end
-    local of_owner, of_group = lk.counts_of(record)
+    local of_owner, of_group = ask.counts_of(record, mode)
     return of_owner == lock[HOLDS] or mode == READ and lock[WRITE_HOLDS] == 0 and lock[READ_HOLDS] == of_group,
         of_owner
 end,

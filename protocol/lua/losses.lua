@@ -14,8 +14,8 @@ end,
 -- Holds were lost.
 finish = function(upgrade_too)
     if lock[UPGRADE] == '' then return end
-    local _, upgrade = lk.pair(lock[UPGRADE])
-    if upgrade_too or lk.counts_of(upgrade) == 0 then queue.remove(upgrade) end
+    local _, upgrade = ask.pair(lock[UPGRADE])
+    if upgrade_too or ask.counts_of(upgrade) == 0 then queue.remove(upgrade) end
 end,
 
 -- Settles after holds or waiters were lost. SPEC 1.7: this may be the end of the life.
@@ -29,7 +29,7 @@ end,
 
 -- SPEC 5.6: a grant that its client did not claim in time, and made no request since.
 is_missed = function(hold)
-    local _, waiter = lk.pair(hold[HANDLE])
+    local _, waiter = ask.pair(hold[HANDLE])
     return hold[KIND] == UNCLAIMED and hold[READS] + hold[WRITES] == 1 and hold[BY] == BY_ACQUIRE
         and hold[LAST_REQ] == hold[GRANTED_FOR] and not waiter
         and hold[SINCE] + math.min(hold[LEASE], LIVENESS) > now

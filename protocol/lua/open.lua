@@ -44,12 +44,10 @@ for at = 1, count or 0 do
 end
 lock = { kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of, upgrade,
     holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil, nil, nil }
-if indexed then
-    indexed.use_packed()
-elseif form == INDEXED or #records >= MOST then -- it is indexed, or may become so
+ask = packed
+if (form == INDEXED or #records >= MOST) and not indexed then -- it is indexed, or may become so
     --@include indexed.lua
 end
 if form == INDEXED then
-    fault = indexed.open()
-    if not fault and handle and #handle == 45 then hold, waiter = lk.pair(handle) end
+    --@include open_indexed.lua
 end

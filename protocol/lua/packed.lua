@@ -1,6 +1,7 @@
 -- A packed lock: the header and all records are one string. The records are few, so each question is a
 -- scan. indexed.lua has the same functions for an indexed lock.
 --@include limits.lua
+local packed = {
 
 -- Returns the hold and the waiter of a handle.
 pair = function(handle)
@@ -64,3 +65,4 @@ earliest = function()
     end
     return earliest
 end,
+}

@@ -3,9 +3,9 @@ local place, mode = 1, told[WRITES]
 if lock[UPGRADE] ~= told[HANDLE] then
     --@include before.lua
     local is_last, theirs = told[TICKET] == lock[LAST_TICKET], lock[WRITERS - mode]
-    local rank, others = is_last and lock[READERS + mode] - 1 or lk.rank(mode, told[TICKET]), 0
+    local rank, others = is_last and lock[READERS + mode] - 1 or ask.rank(mode, told[TICKET]), 0
     if theirs > 0 and not before then
-        others = is_last and theirs or lk.rank(1 - mode, told[TICKET])
+        others = is_last and theirs or ask.rank(1 - mode, told[TICKET])
     elseif mode == READ then
         others = math.min(before or 0, theirs)
     elseif rank >= (before or 0) then
@@ -13,4 +13,4 @@ if lock[UPGRADE] ~= told[HANDLE] then
     end
     place = rank + others + (lock[UPGRADE] ~= '' and 2 or 1)
 end
-local earliest_ms = math.ceil((lk.earliest() - now) / 1000)
+local earliest_ms = math.ceil((ask.earliest() - now) / 1000)

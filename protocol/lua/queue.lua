@@ -4,11 +4,11 @@ queue = {
 -- Returns the first waiter in order; nil: nobody waits.
 first = function()
     if lock[UPGRADE] ~= '' then -- SPEC 4.2
-        local _, upgrade = lk.pair(lock[UPGRADE])
+        local _, upgrade = ask.pair(lock[UPGRADE])
         return upgrade
     end
-    local reader = lock[READERS] > 0 and lk.head(READ) or nil
-    local writer = lock[WRITERS] > 0 and lk.head(WRITE) or nil
+    local reader = lock[READERS] > 0 and ask.head(READ) or nil
+    local writer = lock[WRITERS] > 0 and ask.head(WRITE) or nil
     if not reader or not writer then return reader or writer end
     local policy = lock[POLICY]
     if policy == FAIR then return reader[TICKET] < writer[TICKET] and reader or writer end
@@ -69,7 +69,7 @@ settle = function()
         first = queue.first()
         while first and lk.is_compatible(first, first[WRITES]) do
             local hold, mode, req = nil, first[WRITES], first[LAST_REQ]
-            if lock[UPGRADE] == first[HANDLE] then hold = lk.pair(first[HANDLE]) end
+            if lock[UPGRADE] == first[HANDLE] then hold = ask.pair(first[HANDLE]) end
             queue.remove(first)
             if not hold then
                 hold, lock[HANDED_OVER] = first, true -- SPEC 5.3

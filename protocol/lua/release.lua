@@ -29,8 +29,8 @@ if fault then return { err = fault } end
 local by, gained = BY_RELEASE, 0
 --@include reduce.lua
 if not answer and hold[KIND] == GONE and lock[UPGRADE] ~= '' then
-    local _, its_waiter = lk.pair(lock[UPGRADE])
-    if lk.counts_of(its_waiter) == 0 then
+    local _, its_waiter = ask.pair(lock[UPGRADE])
+    if ask.counts_of(its_waiter) == 0 then
         -- SPEC 4.5: the upgrade of an owner without a hold becomes a writer-waiter with a new ticket.
         lock[UPGRADE] = ''
         for at = #records, 1, -1 do
@@ -39,7 +39,8 @@ if not answer and hold[KIND] == GONE and lock[UPGRADE] ~= '' then
         queue.add(its_waiter, false)
     end
 end
-answer = answer or string.format('released %s %d %d', now_text, hold[READS], hold[WRITES])
+answer = answer or 'released ' .. now_text .. (hold[KIND] == GONE and ' 0 0'
+    or string.format(' %d %d', hold[READS], hold[WRITES]))
 told = nil
 --@include complete.lua
 return answer

@@ -7,11 +7,11 @@
 local key, index_key, value
 --@include lock.lua
 
-local function entry_fault(packed)
-    local unpacked, handle, fence, req, lease, rest = pcall(struct.unpack, '<sddd', packed)
+local function entry_fault(entry)
+    local unpacked, handle, fence, req, lease, rest = pcall(struct.unpack, '<sddd', entry)
     --@include arguments.lua
     local fault = key_fault(key, index_key)
-    if not unpacked or rest ~= #packed + 1 then return fault or 'LKARG arguments: expected 4, got 1' end
+    if not unpacked or rest ~= #entry + 1 then return fault or 'LKARG arguments: expected 4, got 1' end
     return fault or handle_fault(handle) or number_fault('fence', fence, 0, MOST_NUMBER)
         or number_fault('req', req, fence == 0 and 1 or 0, MOST_NUMBER, 'must be at least 1')
         or number_fault('lease_ms', lease, 100, 86400000, 'must be 100 to 86400000')
@@ -20,16 +20,16 @@ end
 local lease_ms, lease_answer -- most entries have the same answer
 
 -- Renews one entry. Returns its answer; a table with an error if there is one.
-local function renew(packed)
+local function renew(entry)
     local handle, zero, fence, req, lease = '', 1, 0, 0, 0
-    if #packed == 70 then handle, zero, fence, req, lease = struct.unpack('<c45Bddd', packed) end
+    if #entry == 70 then handle, zero, fence, req, lease = struct.unpack('<c45Bddd', entry) end
     -- The check in short. A key and a handle that are stored were checked.
     local is_good = zero == 0 and fence >= 0 and fence <= MOST_NUMBER and fence % 1 == 0 and req <= MOST_NUMBER
         and req % 1 == 0 and (req >= 1 or req == 0 and fence > 0) and lease >= 100 and lease <= 86400000
         and lease % 1 == 0
     value = redis.pcall('GET', key)
     --@include open.lua
-    if not is_good or not hold and not waiter then fault = entry_fault(packed) or fault end
+    if not is_good or not hold and not waiter then fault = entry_fault(entry) or fault end
     if fault then return { err = fault } end
     --@include begin.lua
     lease = lease * 1000

@@ -8,22 +8,21 @@ if lock[HOLDS] == 0 then -- SPEC 7.1, 7.2
 else
     local number = lock[HOLDS] + lock[READERS] + lock[WRITERS] + lock[MISSES] + (lock[UPGRADE] ~= '' and 1 or 0)
     if was_indexed and number <= FEW then
-        indexed.shrink()
+        --@include shrink.lua
     elseif not was_indexed and number > MOST then
-        fault = indexed.grow()
-        if fault then return { err = fault } end
+        --@include grow.lua
     end
     if lock[FORM] == INDEXED then
         latest = indexed.save()
         bytes = struct.pack(INDEXED_FORMAT, MAGIC, INDEXED, 0, unpack(lock, 1, INDEXED_TO))
     else
-        -- Records that have not changed are copied from the value that was read, side by side: `from` to `to`.
-        local pieces, start, stop = { '' }, 0, 0
+        -- Records that have not changed are copied from the value that was read, side by side.
+        local pieces, start, stop = lock[CHANGED] and { '' }, 0, 0
         for at = 1, #records do
             local record = records[at]
-            local kind, its_stop = record[KIND], record[STORED]
-            if kind < MISSED and record[DUE] > latest then latest = record[DUE] end
-            if kind ~= GONE and lock[CHANGED] then
+            if record[KIND] < MISSED and record[DUE] > latest then latest = record[DUE] end
+            if pieces and record[KIND] ~= GONE then
+                local its_stop = record[STORED]
                 if its_stop and record[START] == stop then
                     stop = its_stop
                 else
@@ -35,7 +34,7 @@ else
                 end
             end
         end
-        if lock[CHANGED] then
+        if pieces then
             if stop > 0 then pieces[#pieces + 1] = string.sub(value, start, stop - 1) end
             if lock[MARK] + lock[FLOOR] == 0 and lock[UPGRADE] == '' then
                 pieces[1] = struct.pack(PLAIN_FORMAT, MAGIC, PLAIN, number, unpack(lock, 1, PLAIN_TO))
