@@ -6,10 +6,9 @@
 --@include clock.lua
 local unpacked, handle, req, fence, mode, wait, lease, policy, floor, owner, group, who, rest = pcall(struct.unpack,
     '<sddBddBdsss', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 -- The check in short; arguments.lua says what is wrong.
 local key, index_key = KEYS[1], KEYS[2]
-if not (unpacked and (#KEYS == 1 or #KEYS == 2 and index_key == key .. ':i') and #key <= 512
+if not (unpacked and rest == #ARGV[1] + 1 and (#KEYS == 1 or #KEYS == 2 and index_key == key .. ':i') and #key <= 512
     and string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$')
     and #handle == 45 and string.find(handle, '^[0-9a-f]+%-[0-9a-f]+$') and string.byte(handle, 33) == 45
     and req >= 1 and req <= MOST_NUMBER and req % 1 == 0 and fence >= 0 and fence <= MOST_NUMBER and fence % 1 == 0
@@ -18,7 +17,7 @@ if not (unpacked and (#KEYS == 1 or #KEYS == 2 and index_key == key .. ':i') and
     --@include arguments.lua
     local wrong = keys_fault(11) or handle_fault(handle)
         or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
-        or number_fault('fence', fence, 0, MOST_NUMBER) or mode_fault(mode)
+        or number_fault('fence', fence, 0, MOST_NUMBER) or mode > 1 and 'LKARG mode: must be read or write'
         or number_fault('wait', wait, 0, 1, 'must be 0 or 1')
         or number_fault('lease_ms', lease, 100, 86400000, 'must be 100 to 86400000')
         or (policy > 3 and 'LKARG policy: must be fair, phase-fair, prefer-writer or prefer-reader')
@@ -32,16 +31,15 @@ lease = lease * 1000
 --@include lock.lua
 may_be_refused = true
 --@include open.lua
-if fault then return { err = fault } end
 loses = fence == 0 and (hold or waiter)
 --@include begin.lua
-local answer, told, is_granted
+local answer, is_granted
 
 -- SPEC 9.2, 9.4: the number alone decides the answer.
 local last = math.max(hold and hold[LAST_REQ] or 0, waiter and waiter[LAST_REQ] or 0)
 if waiter and waiter[LAST_REQ] == req then
     --@include waiter_renew.lua
-    is_granted = not told
+    is_granted = not placed
 elseif hold and (hold[GRANTED_FOR] == req or hold[LAST_REQ] == req and last == req and hold[BY] == BY_ACQUIRE) then
     is_granted = true
 elseif req <= last then
@@ -55,7 +53,7 @@ elseif fence == 0 and (hold or waiter) then -- SPEC 9.5: after this, the handle 
     hold = nil
 end
 
-if not answer and not told and not is_granted then
+if not answer and not placed and not is_granted then
     local fresh = { 0, handle, GONE, BY_ACQUIRE, 1 - mode, mode, 0, now, 0, 0, req, 0, 0, lease, owner, group, who }
     local is_compatible, of_owner = lk.is_compatible(hold or fresh, mode)
     local upgrades = mode == WRITE and of_owner > 0 -- SPEC 4.1
@@ -84,14 +82,14 @@ if not answer and not told and not is_granted then
             fresh[DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
             queue.add(fresh, upgrades)
             if floor > lock[LAST_FENCE] and floor > lock[FLOOR] then lock[FLOOR] = floor end -- SPEC 8.1
-            told = fresh
+            placed = fresh
         end
     end
 end
 if is_granted then
     --@include claim.lua
     --@include granted.lua
-elseif told then
+elseif placed then
     --@include place.lua
     if place == 1 then lock[UNSETTLED] = true end -- otherwise all who wait do so as before
     answer = string.format('queued %s %d %d', now_text, place, earliest_ms)

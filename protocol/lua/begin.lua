@@ -1,9 +1,11 @@
--- SPEC 5.2: drops what has expired; the lock settles. `loses`: whether the operation itself may end a hold without a
--- release.
-if lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' or loses or lock[EXPIRED] then
-    if not queue then lk.make_queue() end
+-- SPEC 5.2: drops what has expired; the lock settles. Nothing has changed if there is a `fault`. `loses`: whether the
+-- operation itself may end a hold without a release.
+if fault then return { err = fault } end
+loses = loses or lock[EXPIRED]
+if not queue and (lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' or loses) then
+    lk.make_queue()
 end
-if (loses or lock[EXPIRED]) and not losses then
+if loses and not losses then
     --@include losses.lua
 end
 if lock[EXPIRED] then

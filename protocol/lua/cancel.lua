@@ -4,17 +4,12 @@
 -- Reply cancelled time · granted time fence ms flags
 --@include clock.lua
 local unpacked, handle, req, target, rest = pcall(struct.unpack, '<sdd', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
 local wrong = keys_fault(3) or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
     or number_fault('target', target, 1, MOST_NUMBER, 'must be at least 1')
-if wrong then return { err = wrong } end
-local key, index_key, value = KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1])
---@include lock.lua
---@include open.lua
-if fault then return { err = fault } end
+--@include enter.lua
 --@include begin.lua
-local answer, told = 'cancelled ' .. now_text, nil
+local answer = 'cancelled ' .. now_text
 if waiter and waiter[LAST_REQ] == target then
     if lock[MARK_OF] == waiter[TICKET] then lock[MARK], lock[MARK_OF] = 0, 0 end -- SPEC 5.6
     queue.remove(waiter)

@@ -80,6 +80,9 @@
 --@constant PLAIN_FORMAT '<c3BBBBBdds'
 --@constant FULL_FORMAT '<c3BBBBBddsdddds'
 --@constant INDEXED_FORMAT '<c3BBBBBddsddddsI4I4I4I4I4I4d'
+--@constant PLAIN_FIELDS '<BBBdds'
+--@constant FULL_FIELDS '<dddds'
+--@constant INDEXED_FIELDS '<I4I4I4I4I4I4d'
 --@constant PLAIN_TO 6         the last field that each format has
 --@constant FULL_TO 11
 --@constant INDEXED_TO 18

@@ -1,11 +1,11 @@
--- Settles the lock, writes it, and sends the messages. `told` is the waiter whose place is in the answer, or nil.
+-- Settles the lock, writes it, and sends the messages. `placed` is the waiter whose place is in the answer, or nil.
 if lock[CHANGED] then
     if lock[READERS] + lock[WRITERS] == 0 and lock[UPGRADE] == '' then
         if lock[HOLDS] > 0 then lock[PHASE] = lock[WRITE_HOLDS] > 0 and WRITE or READ end -- SPEC 3.6
     elseif lock[UNSETTLED] then
         local first = queue.settle()
-        if first and first ~= told and (lock[HANDED_OVER] or first ~= lock[FIRST]) then -- SPEC 5.5
-            queue.tell(first, 'watch ', '0', math.ceil((ask.earliest() - now) / 1000), 0)
+        if first and first ~= placed and (lock[HANDED_OVER] or first ~= lock[FIRST]) then -- SPEC 5.5
+            queue.tell(first, 'watch ', first[LAST_REQ], '0', math.ceil((ask.earliest() - now) / 1000), 0)
         end
     end
 end

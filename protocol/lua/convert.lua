@@ -4,21 +4,15 @@
 -- Reply granted time fence ms flags · not-held time · stale time
 --@include clock.lua
 local unpacked, handle, req, fence, rest = pcall(struct.unpack, '<sdd', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
 local wrong = keys_fault(3) or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
     or number_fault('fence', fence, 0, MOST_NUMBER)
-if wrong then return { err = wrong } end
-local key, index_key, value = KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1])
---@include lock.lua
---@include open.lua
-if fault then return { err = fault } end
+--@include enter.lua
 --@include begin.lua
 local by, mode, gained, told = BY_CONVERT, WRITE, 1, 1
 --@include reduce.lua
 if not answer then
     --@include granted.lua
 end
-told = nil
 --@include complete.lua
 return fault and { err = fault } or answer

@@ -4,23 +4,18 @@
 -- Reply forced time count
 --@include clock.lua
 local unpacked, owner, rest = pcall(struct.unpack, '<s', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
 local wrong = keys_fault(1) or text_fault('owner', owner, 128)
-if wrong then return { err = wrong } end
-local key, index_key, value = KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1])
-local handle, told
---@include lock.lua
+local handle
+--@include enter.lua
 --@include sorted.lua
---@include open.lua
-if fault then return { err = fault } end
 loses = true
 --@include begin.lua
 local forced, upgrade_too = 0, false
 for _, hold in ipairs(ask.sorted(HOLD, READ, DUE, 1e9)) do
     if owner == '' or owner == (hold[OWNER] ~= '' and hold[OWNER] or hold[HANDLE]) then
         forced = forced + 1
-        queue.tell(hold, 'lost ', string.format('%.0f', hold[FENCE]), 0, 0)
+        queue.tell(hold, 'lost ', 0, string.format('%.0f', hold[FENCE]), 0, 0)
         upgrade_too = losses.lose(hold, now) or upgrade_too
     end
 end

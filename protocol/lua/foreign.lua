@@ -8,4 +8,5 @@ else
     fault = value.err -- the rights to it
 end
 fault = fault or earlier and 'LKVERSION ' .. key .. ': holds a lock of another version of latchkey; stop the programs '
-    .. 'that use that version, then delete the key' or 'LKTYPE ' .. key .. ': holds another type of value than this lock'
+    .. 'that use that version, then delete the key'
+    or 'LKTYPE ' .. key .. ': holds another type of value than this lock'

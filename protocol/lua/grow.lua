@@ -1,8 +1,8 @@
 -- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
 -- and written in one call: in a slot that is being moved, that write would fail.
-local members
-members, fault = indexed.expired_members()
-if members and #members > 0 then
+local members = indexed.expired_members()
+fault = members.err
+if #members > 0 then
     redis.call('DEL', index_key)
     fault = 'LKKEYS ' .. key .. ': ask again'
 end

@@ -112,8 +112,8 @@ local function first_due(command, from, to)
 end
 
 local function queue_members(mode, limit)
-    return redis.call('ZRANGEBYSCORE', index_key, mode == READ and '4e15' or '5e15', mode == READ and '(5e15' or '(6e15',
-        'LIMIT', '0', limit)
+    return redis.call('ZRANGEBYSCORE', index_key, mode == READ and '4e15' or '5e15',
+        mode == READ and '(5e15' or '(6e15', 'LIMIT', '0', limit)
 end
 
 -- Makes records of members of deadlines or tickets.
@@ -136,7 +136,9 @@ pair = function(handle)
         known[handle] = at
         for _, bytes in ipairs(redis.call('ZRANGEBYSCORE', index_key, at, at)) do
             local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
-            if record[HANDLE] == handle then records[#records + 1], stored[record] = record, state_of(record, bytes) end
+            if record[HANDLE] == handle then
+                records[#records + 1], stored[record] = record, state_of(record, bytes)
+            end
         end
     end
     return packed.pair(handle)
@@ -144,9 +146,8 @@ end,
 
 counts_of = function(like, mode)
     if dues_of_holds() then return packed.counts_of(like) end
-    local owner, own = like[OWNER], nil
-    if owner == '' then owner = like[HANDLE] end
-    if like[OWNER] == '' or #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') then own = index.pair(owner) end
+    local owner = like[OWNER] ~= '' and like[OWNER] or like[HANDLE]
+    local own = #owner == 45 and index.pair(owner) -- an owner may be a handle
     flush()
     local of_owner = redis.call('ZSCORE', index_key, 'o' .. owner) or COUNTS
     local of_group = mode == READ and redis.call('ZSCORE', index_key, 'g' .. like[GROUP]) or COUNTS
@@ -199,18 +200,18 @@ begin = function()
     known, heads, stored, latest_is_gone, ask = {}, {}, {}, false, index
 end,
 
-flush = flush,
 records_of = records_of,
 
--- Returns the members that have expired, with the one that is always there; or nil and an error.
+-- Returns the members that have expired, with the one that is always there; or a table with an error.
 expired_members = function()
     if not index_key then
-        return nil, 'LKKEYS ' .. key .. ': the lock has many holds and waiters; pass its second key, too'
+        return { err = 'LKKEYS ' .. key .. ': the lock has many holds and waiters; pass its second key, too' }
     end
     local found = redis.pcall('ZRANGEBYSCORE', index_key, '-' .. now_text, now_text)
-    if not found.err then return found end
-    if not string.find(found.err, 'WRONGTYPE') then return nil, found.err end -- the rights to it
-    return nil, 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
+    if found.err and string.find(found.err, 'WRONGTYPE') then -- otherwise it is the rights to it
+        found.err = 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
+    end
+    return found
 end,
 
 -- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its

@@ -27,34 +27,31 @@ settle = function()
     if lock[MARK] == 0 and lock[LAST_FENCE] <= now then lock[LAST_FENCE] = 0 end
 end,
 
--- SPEC 5.6: a grant that its client did not claim in time, and made no request since.
-is_missed = function(hold)
-    local _, waiter = ask.pair(hold[HANDLE])
-    return hold[KIND] == UNCLAIMED and hold[READS] + hold[WRITES] == 1 and hold[BY] == BY_ACQUIRE
-        and hold[LAST_REQ] == hold[GRANTED_FOR] and not waiter
-        and hold[SINCE] + math.min(hold[LEASE], LIVENESS) > now
-end,
-
--- The missed waiter keeps the mode of the hold.
+-- SPEC 5.6: if the client of the hold did not claim it in time, and made no request since, the hold becomes a missed
+-- waiter of the same mode. Returns whether it does.
 miss = function(hold)
-    local was_marked, mode = lock[MARK] > 0, hold[WRITES]
+    local _, waiter = ask.pair(hold[HANDLE])
+    local was_marked, mode, kept_until = lock[MARK] > 0, hold[WRITES], hold[SINCE] + math.min(hold[LEASE], LIVENESS)
+    if hold[KIND] ~= UNCLAIMED or hold[READS] + mode ~= 1 or hold[BY] ~= BY_ACQUIRE
+        or hold[LAST_REQ] ~= hold[GRANTED_FOR] or waiter or kept_until <= now then
+        return false
+    end
     losses.lose(hold, hold[DUE])
-    hold[KIND], hold[READS], hold[WRITES], lock[MISSES] = MISSED, 1 - mode, mode, lock[MISSES] + 1
-    hold[DUE] = hold[SINCE] + math.min(hold[LEASE], LIVENESS)
+    hold[KIND], hold[READS], hold[WRITES], hold[DUE] = MISSED, 1 - mode, mode, kept_until
+    lock[MISSES] = lock[MISSES] + 1
     if mode == WRITE and not was_marked then lock[MARK_OF] = hold[TICKET] end
+    return true
 end,
 
 -- SPEC 5.2.
 drop_expired = function()
     local latest, upgrade_too = 0, false
-    local waiters = {} -- removed last, because is_missed must see them
+    local waiters = {} -- removed last, because miss must see them
     for _, record in ipairs(lock[EXPIRED]) do
         if record[KIND] < MISSED then latest = math.max(latest, record[DUE]) end
         if record[KIND] >= WAITER then
             waiters[#waiters + 1] = record
-        elseif losses.is_missed(record) then
-            losses.miss(record)
-        else
+        elseif not losses.miss(record) then
             upgrade_too = losses.lose(record, record[DUE]) or upgrade_too
         end
     end

@@ -3,24 +3,25 @@
 local kept_policy, phase, grouped, last_fence, last_ticket, read_group = FAIR, READ, 0, 0, 0, ''
 local kept_floor, mark, mark_until, mark_of, upgrade = 0, 0, 0, 0, ''
 local holds, misses, read_holds, write_holds, readers, writers, latest = 0, 0, 0, 0, 0, 0, 0
-local l, k, version, form, count, from, fault, hold, waiter, expired, loses, _
+local l, k, version, form, count, from, fault, hold, waiter, placed, expired, loses, _
 if value and not value.err then l, k, version, form, count = string.byte(value, 1, FIXED_TO) end
-if form == PLAIN and version == VERSION and k == K and l == L then
-    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, from =
-        struct.unpack(PLAIN_FORMAT, value)
-elseif form == FULL and version == VERSION and k == K and l == L then
-    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
-        upgrade, from = struct.unpack(FULL_FORMAT, value)
-elseif form == INDEXED and version == VERSION and k == K and l == L then
-    _, _, _, kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
-        upgrade, holds, misses, read_holds, write_holds, readers, writers, latest =
-        struct.unpack(INDEXED_FORMAT, value)
-elseif value then
-    count = 0
-    --@include foreign.lua
+if version == VERSION and k == K and l == L then
+    kept_policy, phase, grouped, last_fence, last_ticket, read_group, from =
+        struct.unpack(PLAIN_FIELDS, value, FIXED_TO + 1)
+    if form ~= PLAIN then
+        kept_floor, mark, mark_until, mark_of, upgrade, from = struct.unpack(FULL_FIELDS, value, from)
+    end
+    if form == INDEXED then
+        holds, misses, read_holds, write_holds, readers, writers, latest = struct.unpack(INDEXED_FIELDS, value, from)
+    end
+else
+    form, count = PLAIN, 0
+    if value then
+        --@include foreign.lua
+    end
 end
 records = {}
-for at = 1, count or 0 do
+for at = 1, count do
     local record = { from, struct.unpack(RECORD_FORMAT, value, from) }
     local kind, is_own = record[KIND], record[HANDLE] == handle
     records[at], from = record, record[STORED]
@@ -42,8 +43,9 @@ for at = 1, count or 0 do
         expired[#expired + 1] = record
     end
 end
-lock = { kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of, upgrade,
-    holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil, nil, nil }
+lock = { kept_policy, phase, grouped, last_fence, last_ticket, read_group, kept_floor, mark, mark_until, mark_of,
+    upgrade, holds, misses, read_holds, write_holds, readers, writers, latest, false, form, nil, expired, nil, nil,
+    nil, nil }
 ask = packed
 if (form == INDEXED or #records >= MOST) and not indexed then -- it is indexed, or may become so
     --@include indexed.lua

@@ -1,17 +1,16 @@
 -- The rest of open.lua, for an indexed lock.
-local members
-members, fault = indexed.expired_members()
-if members and #members > 0 then
+local members = indexed.expired_members()
+fault = members.err
+if #members > 0 then
     indexed.begin()
     if lock[MISSES] > 0 then
         for _, member in ipairs(redis.call('ZRANGEBYSCORE', index_key, -MISSED_DUES - now, -MISSED_DUES)) do
             members[#members + 1] = member
         end
     end
-    local found = #members > 1 and indexed.records_of(members)
-    lock[EXPIRED] = found and found[1] and found
+    if #members > 1 then lock[EXPIRED] = indexed.records_of(members) end
     if handle and #handle == 45 then hold, waiter = ask.pair(handle) end
-elseif members then
+elseif not fault then
     -- Every hold and every waiter expired so long ago that the index has expired, too.
     if write_holds > 0 then mark = last_fence end -- SPEC 6.1
     mark_until = math.max(lock[MARK] > 0 and mark_until or 0, latest + HOUR) -- SPEC 6.4

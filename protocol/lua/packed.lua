@@ -8,12 +8,11 @@ pair = function(handle)
     local hold, waiter
     for at = 1, #records do
         local record = records[at]
-        if record[HANDLE] == handle then
-            if record[KIND] < WAITER then
-                hold = record
-            elseif record[KIND] ~= GONE then
-                waiter = record
-            end
+        local kind = record[HANDLE] == handle and record[KIND] or GONE
+        if kind < WAITER then
+            hold = record
+        elseif kind < GONE then
+            waiter = record
         end
     end
     return hold, waiter

@@ -1,11 +1,11 @@
--- SPEC 3.5: the place of the waiter `told`; 5.5: the time to the earliest deadline.
-local place, mode = 1, told[WRITES]
-if lock[UPGRADE] ~= told[HANDLE] then
+-- SPEC 3.5: the place of the waiter `placed`; 5.5: the time to the earliest deadline.
+local place, mode = 1, placed[WRITES]
+if lock[UPGRADE] ~= placed[HANDLE] then
     --@include before.lua
-    local is_last, theirs = told[TICKET] == lock[LAST_TICKET], lock[WRITERS - mode]
-    local rank, others = is_last and lock[READERS + mode] - 1 or ask.rank(mode, told[TICKET]), 0
+    local is_last, theirs = placed[TICKET] == lock[LAST_TICKET], lock[WRITERS - mode]
+    local rank, others = is_last and lock[READERS + mode] - 1 or ask.rank(mode, placed[TICKET]), 0
     if theirs > 0 and not before then
-        others = is_last and theirs or ask.rank(1 - mode, told[TICKET])
+        others = is_last and theirs or ask.rank(1 - mode, placed[TICKET])
     elseif mode == READ then
         others = math.min(before or 0, theirs)
     elseif rank >= (before or 0) then

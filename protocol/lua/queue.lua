@@ -4,8 +4,7 @@ queue = {
 -- Returns the first waiter in order; nil: nobody waits.
 first = function()
     if lock[UPGRADE] ~= '' then -- SPEC 4.2
-        local _, upgrade = ask.pair(lock[UPGRADE])
-        return upgrade
+        return select(2, ask.pair(lock[UPGRADE]))
     end
     local reader = lock[READERS] > 0 and ask.head(READ) or nil
     local writer = lock[WRITERS] > 0 and ask.head(WRITE) or nil
@@ -46,20 +45,18 @@ remove = function(waiter)
 end,
 
 -- Adds a line to the message for the client of a record. `fence` is text.
-tell = function(record, kind, fence, ms, flags)
-    local handle, req, messages = record[HANDLE], record[LAST_REQ], lock[MESSAGES]
+tell = function(record, kind, req, fence, ms, flags)
+    local handle, messages = record[HANDLE], lock[MESSAGES]
     local client = string.sub(handle, 1, 32)
-    if kind == 'lost ' then req = 0 end
     if req > 1e13 then req = string.format('%.0f', req) end -- `..` would round it
     local line = kind .. handle .. ' ' .. req .. ' ' .. fence .. ' ' .. now_text .. string.format(' %d %d', ms, flags)
+    local at = 1
+    while messages and messages[at] and messages[at] ~= client do at = at + 2 end
     if not messages then
         lock[MESSAGES] = { client, line }
-        return
+    else
+        messages[at], messages[at + 1] = client, messages[at] and messages[at + 1] .. '\n' .. line or line
     end
-    local at = 1
-    while messages[at] and messages[at] ~= client do at = at + 2 end
-    line = messages[at] and messages[at + 1] .. '\n' .. line or line
-    messages[at], messages[at + 1] = client, line
 end,
 
 -- SPEC 3.7. Returns the first waiter that is left.
@@ -79,7 +76,7 @@ settle = function()
             if hold == first then hold[KIND] = UNCLAIMED end
             hold[GRANTED_FOR] = req
             local fence = hold[FENCE]
-            queue.tell(first, 'granted ', fence == now and now_text or string.format('%.0f', fence),
+            queue.tell(first, 'granted ', req, fence == now and now_text or string.format('%.0f', fence),
                 math.floor((hold[DUE] - now) / 1000), (lock[MARK] > 0 and 1 or 0) + 2 * lock[POLICY]) -- SPEC 10.3
             first = queue.first()
         end

@@ -11,5 +11,6 @@ elseif hold[READS] + gained > DEEPEST then
 else
     hold[LAST_REQ], hold[BY] = req, by
     lk.recount(hold, hold[READS] - 1 + mode + gained, hold[WRITES] - mode)
-    if told == 1 and mode == WRITE and hold[WRITES] == 0 and hold[FENCE] > lock[MARK] then lock[MARK] = 0 end -- SPEC 6.3
+    -- SPEC 6.3
+    if told == 1 and mode == WRITE and hold[WRITES] == 0 and hold[FENCE] > lock[MARK] then lock[MARK] = 0 end
 end

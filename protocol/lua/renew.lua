@@ -30,18 +30,17 @@ local function renew(entry)
     value = redis.pcall('GET', key)
     --@include open.lua
     if not is_good or not hold and not waiter then fault = entry_fault(entry) or fault end
-    if fault then return { err = fault } end
     --@include begin.lua
     lease = lease * 1000
-    local answer, told = 'not-held', nil
+    local answer = 'not-held'
     local is_meant = hold and fence ~= 0 and hold[FIRST_FENCE] <= fence and fence <= hold[FENCE]
     if fence == 0 and waiter and waiter[LAST_REQ] == req then
         --@include waiter_renew.lua
-        is_meant = not told
+        is_meant = not placed
     elseif fence == 0 and hold then
         is_meant = hold[GRANTED_FOR] == req
     end
-    if told then
+    if placed then
         --@include place.lua
         answer = string.format('queued %d %d', place, earliest_ms)
     elseif is_meant then

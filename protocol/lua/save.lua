@@ -59,9 +59,7 @@ end
 local refused
 if bytes then
     refused = redis.pcall('SET', key, bytes, 'PXAT', expires).err
-elseif lock[CHANGED] then
-    if value then redis.call('DEL', key) end
-else -- only the deadline of MOVED
+elseif not lock[CHANGED] then -- only the deadline of MOVED
     local moved = lock[MOVED]
     if moved[START] ~= due_start then
         due_start, due_offset = moved[START], string.format('%d', moved[START] + DUE_AT - 1)
@@ -69,6 +67,8 @@ else -- only the deadline of MOVED
     if moved[DUE] ~= due then due, due_bytes = moved[DUE], struct.pack('<d', moved[DUE]) end
     local reply = redis.pcall('SETRANGE', key, due_offset, due_bytes)
     refused = reply ~= #value and reply.err
+elseif value then
+    redis.call('DEL', key)
 end
 if refused then
     if may_be_refused then return { err = string.match(refused, 'OOM .*') or refused } end

@@ -1,5 +1,5 @@
 -- An indexed lock has few records: all are read, in the order of their tickets. The index is deleted later.
-indexed.flush()
+indexed.save()
 records = {}
 for at, stored in ipairs(redis.call('ZRANGEBYSCORE', index_key, '6e15', '(7e15')) do
     records[at] = { 0, struct.unpack(RECORD_FORMAT, stored) }

@@ -9,4 +9,4 @@ if waiter[KIND] == MISSED then
     lock[READERS + waiter[WRITES]] = lock[READERS + waiter[WRITES]] + 1
     queue.settle()
 end
-if waiter[KIND] < WAITER then hold = waiter else told = waiter end
+if waiter[KIND] < WAITER then hold = waiter else placed = waiter end
