@@ -77,6 +77,7 @@ if not answer and not placed and not is_granted then
             lk.give(hold, mode, req, floor, begins_life)
             if lock[WRITE_HOLDS] == 0 then lock[PHASE] = READ end -- SPEC 3.6
         else
+            -- The lock stays settled: a waiter that is first and compatible would have been granted (SPEC 3.2, 3.3).
             if not queue then lk.make_queue() end
             if hold then fresh[OWNER], fresh[GROUP] = hold[OWNER], hold[GROUP] end -- SPEC 3.4
             fresh[DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
@@ -91,7 +92,6 @@ if is_granted then
     --@include granted.lua
 elseif placed then
     --@include place.lua
-    if place == 1 then lock[UNSETTLED] = true end -- otherwise all who wait do so as before
     answer = string.format('queued %s %d %d', now_text, place, earliest_ms)
 end
 --@include complete.lua
