@@ -174,8 +174,6 @@ size_t check_store(const store_run *runs, size_t count, FILE *out) {
 
 size_t check_forgotten(const journal_call *calls, size_t count, was_killed_fn *was_killed,
                        const void *context, FILE *out) {
-    static const char *const kinds[] = {"try",     "timed",   "blocking",  "async",
-                                        "upgrade", "release", "downgrade", "renew"};
     size_t forgotten = 0;
     for (size_t i = 0; i < count; i++) {
         const journal_call *call = &calls[i];
@@ -186,7 +184,7 @@ size_t check_forgotten(const journal_call *calls, size_t count, was_killed_fn *w
             fprintf(out,
                     "lock %s: a %s call (%s) of worker %u, handle %u, began at %" PRId64
                     " ns and has not returned\n",
-                    journal_locks[call->lock].name, kinds[call->kind],
+                    journal_locks[call->lock].name, call_kind_name(call->kind),
                     call->mode == LK_WRITE ? "write" : "read", call->worker, call->handle,
                     call->began_ns);
     }

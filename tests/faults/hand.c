@@ -217,6 +217,8 @@ static void lives(hand *self) {
     journal_call *call = begin_call(self, kind, mode);
     lk_status status = end_call(self, call, takes(self, kind, mode));
     EXPECT(self, status, "acquiring", LK_OK, LK_BUSY, LK_TIMEOUT, LK_CANCELED, LK_UNAVAILABLE);
+    if (status == LK_UNAVAILABLE)
+        usleep(1000); /* a server that refuses at once is not to be asked all the time */
     if (status != LK_OK)
         return;
     has(self, mode, asked_ns);

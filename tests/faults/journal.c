@@ -5,6 +5,7 @@
 #include "shared_memory.h"
 #include "test_memory.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,4 +163,27 @@ const journal_sighting *journal_sightings(const journal *self, size_t *count) {
 const journal_stall *journal_stalls(const journal *self, size_t *count) {
     *count = lower(atomic_load(&self->shared->stalled), STALLS_MOST);
     return self->shared->stalls;
+}
+
+/* ------------------------------------------------------------------------------ telling */
+
+const char *call_kind_name(call_kind kind) {
+    static const char *const names[] = {"try",     "timed",   "blocking",  "async",
+                                        "upgrade", "release", "downgrade", "renew"};
+    return names[kind];
+}
+
+void journal_tell(const journal *self, unsigned handle, FILE *out) {
+    size_t count;
+    const journal_call *calls = journal_calls(self, &count);
+    for (size_t i = 0; i < count; i++)
+        if (calls[i].handle == handle)
+            fprintf(out,
+                    "    worker %u: %s (%s), from %" PRId64 " to %" PRId64 " ns: %s, fence %" PRIu64
+                    "\n",
+                    calls[i].worker, call_kind_name(calls[i].kind),
+                    calls[i].mode == LK_WRITE ? "write" : "read", calls[i].began_ns,
+                    calls[i].ended_ns,
+                    calls[i].ended_ns ? lk_status_name(calls[i].status) : "has not returned",
+                    calls[i].fence);
 }

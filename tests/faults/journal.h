@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { JOURNAL_LOCKS = 5, JOURNAL_OWNER_SIZE = 16 };
 
@@ -102,5 +103,9 @@ journal_counts journal_count(const journal *);
 const journal_call *journal_calls(const journal *, size_t *count);
 const journal_sighting *journal_sightings(const journal *, size_t *count);
 const journal_stall *journal_stalls(const journal *, size_t *count);
+
+/* Writes all calls of a handle, for a violation that names it. */
+void journal_tell(const journal *, unsigned handle, FILE *out);
+const char *call_kind_name(call_kind);
 
 #endif

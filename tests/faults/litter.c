@@ -1,12 +1,27 @@
 /* See litter.h. */
 #include "litter.h"
 
-#include "journal.h"
 #include "waiting.h"
 
-#include <string.h>
+#include <inttypes.h>
 
-static size_t count_held(const site *servers, int64_t limit_ms, FILE *out) {
+static void tell_holders(lk_client *client, const journal *notes, const char *name, FILE *out) {
+    lk_info *info;
+    if (lk_inspect(client, name, &info) != LK_OK)
+        return;
+    for (size_t i = 0; i < info->holder_count; i++) {
+        const lk_holder_info *holder = &info->holders[i];
+        fprintf(out,
+                "  held by %s of process %" PRId64 ": %u reads, %u writes, fence %" PRIu64
+                ", for %" PRId64 " ms, %" PRId64 " ms left%s\n",
+                holder->owner, holder->pid, holder->reads, holder->writes, holder->fence,
+                holder->held_ms, holder->left_ms, holder->provisional ? ", provisional" : "");
+        journal_tell(notes, journal_handle_of(holder->owner), out);
+    }
+    lk_info_free(info);
+}
+
+static size_t count_held(const site *servers, const journal *notes, int64_t limit_ms, FILE *out) {
     lk_client *client;
     size_t held = 0;
     int64_t end_ms = test_wait_end(limit_ms);
@@ -22,6 +37,7 @@ static size_t count_held(const site *servers, int64_t limit_ms, FILE *out) {
         if (lk_lock_new(client, journal_locks[i].name, NULL, &lock) != LK_OK ||
             lk_timedwrlock(lock, limit_ms) != LK_OK || lk_wrunlock(lock) != LK_OK) {
             fprintf(out, "lock %s stays held: %s\n", journal_locks[i].name, lk_last_error());
+            tell_holders(client, notes, journal_locks[i].name, out);
             held++;
         }
         lk_lock_free(lock);
@@ -46,8 +62,8 @@ static size_t count_all_keys(const site *servers, FILE *out) {
     return count;
 }
 
-size_t count_litter(const site *servers, int64_t limit_ms, FILE *out) {
-    size_t held = count_held(servers, limit_ms, out);
+size_t count_litter(const site *servers, const journal *notes, int64_t limit_ms, FILE *out) {
+    size_t held = count_held(servers, notes, limit_ms, out);
     int64_t end_ms = test_wait_end(limit_ms);
     while (count_all_keys(servers, NULL) > 0)
         if (!test_wait_on(end_ms))

@@ -111,6 +111,8 @@ static bool strike(scene *self) {
     if (cause->end && !cause->end(&self->how))
         worked = false;
     add_span(&self->faults, &self->fault_count, from_ns);
+    if (getenv("FAULTS_TRACE"))
+        fprintf(stderr, "fault from %ld to %ld\n", (long)from_ns, (long)history_now_ns());
     self->result->faults += cause->begin != NULL;
     if (cause->fails_over) {
         self->result->failovers++;
@@ -240,7 +242,8 @@ static bool play(scene *self) {
     judge(self);
     if (self->how.clock_us < 0) /* a lock keeps its token until the clock has passed it */
         test_server_step_clock(site_server(self->servers, 0), -self->how.clock_us);
-    self->result->litter = count_litter(self->servers, self->settings->limit_ms, stderr);
+    self->result->litter =
+        count_litter(self->servers, self->notes, self->settings->limit_ms, stderr);
     return true;
 }
 

@@ -52,12 +52,21 @@ bool worker_is_asked_for(int count, char **words) {
 
 /* ------------------------------------------------------------------------------ running */
 
+/* With FAULTS_TRACE in the environment, stderr has what the clients log, with the times of the journal. */
+static void trace(lk_log_level level, const char *line, void *context) {
+    const worker_self *self = context;
+    fprintf(stderr, "%lld ns: worker %u: %d: %s\n", (long long)history_now_ns(), self->order.number,
+            (int)level, line);
+}
+
 /* Retries while the server is away. NULL: the round is over. */
-static lk_client *open_client(const worker_self *self) {
+static lk_client *open_client(worker_self *self) {
     const journal_settings *settings = journal_get_settings(self->notes);
     lk_client_options options = {.command_timeout_ms = settings->command_timeout_ms,
                                  .connect_timeout_ms = settings->command_timeout_ms,
-                                 .min_replicas = settings->min_replicas};
+                                 .min_replicas = settings->min_replicas,
+                                 .log = getenv("FAULTS_TRACE") ? trace : NULL,
+                                 .log_arg = self};
     lk_client *client = NULL;
     while (!history_is_over(self->past)) {
         lk_status status = lk_open(self->order.url, &options, &client);
