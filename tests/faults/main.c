@@ -1,7 +1,7 @@
 /*
  * The fault harness: plans the rounds, runs them, and prints the table. README.md explains it.
  *
- *     faults [--topology single|sentinel|cluster|all] [--nemesis NAME|all] [--seconds N]
+ *     faults [--topology single|sentinel|cluster|all] [--nemesis NAME,NAME...|all] [--seconds N]
  *            [--seed N] [--min-replicas N] [--limit SECONDS]
  *
  * It ends with 0 if no guarantee was violated, 1 if one was, 2 if the harness itself did not work
@@ -24,8 +24,8 @@ static const site_kind kinds[] = {SITE_SINGLE, SITE_SENTINEL, SITE_CLUSTER};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 typedef struct {
-    unsigned sites;         /* bits of site_kind */
-    const nemesis *nemesis; /* NULL: all */
+    unsigned sites;      /* bits of site_kind */
+    const char *nemeses; /* names with commas between them; NULL: all */
     int64_t seconds, limit_s;
     unsigned seed;
     int min_replicas;
@@ -62,11 +62,28 @@ static unsigned read_sites(const char *word) {
     refuse("no such topology", word);
 }
 
-static const nemesis *read_nemesis(const char *word) {
-    const nemesis *found = nemesis_find(word);
-    if (!found && strcmp(word, "all") != 0)
-        refuse("no such nemesis", word);
-    return found;
+/* Whether the name is one of those in the list. */
+static bool is_listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+        if (strncmp(list, name, length) == 0 && (list[length] == ',' || !list[length]))
+            return true;
+    return false;
+}
+
+/* NULL: all. */
+static const char *read_nemeses(const char *list) {
+    if (strcmp(list, "all") == 0)
+        return NULL;
+    for (const char *word = list; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
+        bool known = false;
+        for (size_t i = 0; i < nemesis_count; i++)
+            known = known || (strncmp(word, nemeses[i].name, strcspn(word, ",")) == 0 &&
+                              strlen(nemeses[i].name) == strcspn(word, ","));
+        if (!known)
+            refuse("no such nemesis", word);
+    }
+    return list;
 }
 
 static options read_options(int count, char **words) {
@@ -85,7 +102,7 @@ static options read_options(int count, char **words) {
             chosen.sites = read_sites(optarg);
             break;
         case 'n':
-            chosen.nemesis = read_nemesis(optarg);
+            chosen.nemeses = read_nemeses(optarg);
             break;
         case 's':
             chosen.seconds = read_number("--seconds", optarg);
@@ -132,7 +149,8 @@ static void add_plans(plan **plans, size_t *count, const options *chosen, site_k
                       int min_replicas, bool only_failovers) {
     for (size_t i = 0; i < nemesis_count; i++) {
         const nemesis *cause = &nemeses[i];
-        if (!(cause->sites & kind) || (chosen->nemesis && chosen->nemesis != cause) ||
+        if (!(cause->sites & kind) ||
+            (chosen->nemeses && !is_listed(chosen->nemeses, cause->name)) ||
             (only_failovers && !cause->fails_over))
             continue;
         *plans = test_grow(*plans, *count, sizeof **plans);

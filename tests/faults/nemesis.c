@@ -1,8 +1,6 @@
 /* The table of the faults; see nemesis.h. */
 #include "nemesis.h"
 
-#include <string.h>
-
 static bool client_kill(attack *self) {
     crew_replace(self->clients, &self->seed);
     return true;
@@ -199,10 +197,3 @@ const nemesis nemeses[] = {
 };
 
 const size_t nemesis_count = sizeof nemeses / sizeof *nemeses;
-
-const nemesis *nemesis_find(const char *name) {
-    for (size_t i = 0; i < nemesis_count; i++)
-        if (strcmp(nemeses[i].name, name) == 0)
-            return &nemeses[i];
-    return NULL;
-}

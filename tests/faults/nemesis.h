@@ -37,8 +37,6 @@ typedef struct {
 extern const nemesis nemeses[];
 extern const size_t nemesis_count;
 
-const nemesis *nemesis_find(const char *name); /* NULL: none */
-
 /* For the files of the table. Each pair is a row. */
 typedef bool nemesis_act(attack *);
 nemesis_act script_flush, memory_full, memory_free, server_stop, server_continue, server_kill,
