@@ -2,7 +2,10 @@
  * The fault harness: plans the rounds, runs them, and prints the table. README.md explains it.
  *
  *     faults [--topology single|sentinel|cluster|all] [--nemesis NAME,NAME...|all] [--seconds N]
- *            [--seed N] [--min-replicas N] [--limit SECONDS]
+ *            [--seed N] [--min-replicas N] [--limit SECONDS] [--stop-at-first]
+ *
+ * --limit: how long a thing may take that must happen. --stop-at-first: the first round with a
+ * violation is the last.
  *
  * It ends with 0 if no guarantee was violated, 1 if one was, 2 if the harness itself did not work
  * or what was asked for by name is not in this build, and 64 if an option is wrong.
@@ -30,6 +33,7 @@ typedef struct {
     unsigned seed;
     int min_replicas;
     bool all_sites; /* none was asked for by name */
+    bool stops_at_first;
 } options;
 
 typedef struct {
@@ -87,13 +91,11 @@ static const char *read_nemeses(const char *list) {
 }
 
 static options read_options(int count, char **words) {
-    static const struct option known[] = {{"topology", required_argument, NULL, 't'},
-                                          {"nemesis", required_argument, NULL, 'n'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"seed", required_argument, NULL, 'r'},
-                                          {"min-replicas", required_argument, NULL, 'm'},
-                                          {"limit", required_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"topology", required_argument, NULL, 't'},     {"nemesis", required_argument, NULL, 'n'},
+        {"seconds", required_argument, NULL, 's'},      {"seed", required_argument, NULL, 'r'},
+        {"min-replicas", required_argument, NULL, 'm'}, {"limit", required_argument, NULL, 'l'},
+        {"stop-at-first", no_argument, NULL, 'f'},      {NULL, 0, NULL, 0}};
     options chosen = {
         .sites = SITE_ANY, .seconds = 60, .limit_s = 60, .seed = (unsigned)time(NULL)};
     for (int option; (option = getopt_long(count, words, "", known, NULL)) != -1;)
@@ -115,6 +117,9 @@ static options read_options(int count, char **words) {
             break;
         case 'l':
             chosen.limit_s = read_number("--limit", optarg);
+            break;
+        case 'f':
+            chosen.stops_at_first = true;
             break;
         default:
             exit(EXIT_USAGE);
@@ -208,7 +213,9 @@ static int run_plans(const options *chosen, const plan *plans, size_t count) {
     round_result *results = test_alloc(count + 1, sizeof *results);
     site *servers = NULL;
     int outcome = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t done = 0;
+    while (done < count && !(outcome && chosen->stops_at_first)) {
+        size_t i = done++;
         round_settings settings = {.ms = chosen->seconds * 1000 / (int64_t)count,
                                    .limit_ms = chosen->limit_s * 1000,
                                    .seed = chosen->seed + (unsigned)i,
@@ -221,7 +228,7 @@ static int run_plans(const options *chosen, const plan *plans, size_t count) {
             outcome = EXIT_BROKEN;
     }
     site_stop(servers);
-    report_sums(stdout, results, count);
+    report_sums(stdout, results, done);
     free(results);
     return outcome;
 }
