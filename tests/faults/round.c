@@ -7,6 +7,7 @@
 #include "test_memory.h"
 #include "waiting.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -112,7 +113,8 @@ static bool strike(scene *self) {
         worked = false;
     add_span(&self->faults, &self->fault_count, from_ns);
     if (getenv("FAULTS_TRACE"))
-        fprintf(stderr, "fault from %ld to %ld\n", (long)from_ns, (long)history_now_ns());
+        fprintf(stderr, "fault %s from %" PRId64 " to %" PRId64 " ns\n", cause->name, from_ns,
+                history_now_ns());
     self->result->faults += cause->begin != NULL;
     if (cause->fails_over) {
         self->result->failovers++;
