@@ -16,6 +16,7 @@ struct lki_repeat {
     unsigned life;    /* of the server that is known to have done it */
     int64_t until_us; /* by then the hold has expired, wherever it is */
     bool is_wide;     /* pass both keys of the lock */
+    bool converts;    /* it is a downgrade */
     lk_mode mode;
     bool told;              /* see lki_release_arguments */
     uint64_t number, fence; /* of the request and of the hold */
@@ -49,6 +50,7 @@ void lki_repeats_note(lki_repeats *repeats, const lki_operation *op) {
     repeat->server = lock->server;
     repeat->life = lock->server->life;
     repeat->until_us = lki_after_ms(now_us, lock->lease_most_ms);
+    repeat->converts = op->kind == LKI_DO_CONVERT;
     repeat->mode = op->mode;
     repeat->told = !op->is_untold;
     repeat->number = op->request;
@@ -86,7 +88,10 @@ static void send(lki_repeat *repeat) {
     lki_key key = {server->session->settings.prefix, repeat->name, repeat->is_wide};
     lki_release_arguments release = {repeat->handle, repeat->number, repeat->fence, repeat->mode,
                                      repeat->told};
-    repeat->sent = lki_form_release(&server->form, lki_link_begin(link), key, &release);
+    repeat->sent = repeat->converts
+                       ? lki_form_convert(&server->form, lki_link_begin(link), key, repeat->handle,
+                                          repeat->number, repeat->fence)
+                       : lki_form_release(&server->form, lki_link_begin(link), key, &release);
     repeat->request.complete = answered;
     lki_link_commit(link, &repeat->request, lki_now_us()); /* LK_NOMEM: as in lki_repeats_note */
 }
