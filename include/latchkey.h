@@ -631,7 +631,9 @@ typedef struct {
     size_t holder_count;
     const lk_waiter_info *waiters; /* The first 1000, in the order in which they will be granted. */
     size_t waiter_count;
-    void *reserved[4];
+    const char *server; /* The address of the server that has the lock: "host:port", or the path of
+                           its socket. */
+    void *reserved[3];
 } lk_info;
 
 /*
