@@ -42,8 +42,8 @@ const command inspect_command = {
     .name = "inspect",
     .arguments = "NAME",
     .summary = "show who holds a lock, who waits for it, and for how long",
-    .text = "Shows one lock: its state and policy, the last fencing token, its holders and its\n"
-            "waiters. The waiter that comes next is first.",
+    .text = "Shows one lock: its state and policy, the last fencing token, its server, its\n"
+            "holders and its waiters. The waiter that comes next is first.",
     .examples = "  latchkey inspect deploy:web\n"
                 "  latchkey inspect deploy:web --json | jq '.held_by[].host'\n",
     .options = options,

@@ -85,6 +85,7 @@ json_t *show_everything(const lk_info *info) {
         json_array_append_new(holders, show_holder(&info->holders[i]));
     for (size_t i = 0; i < info->waiter_count; i++)
         json_array_append_new(waiters, waiter(&info->waiters[i]));
+    json_object_set_new(all, "server", show_text(info->server));
     json_object_set_new(all, "held_by", holders);
     json_object_set_new(all, "waited_for_by", waiters);
     return all;

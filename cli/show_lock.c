@@ -10,19 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_name(const char *bytes, FILE *out) {
-    char *name = strdup(bytes);
-    if (name)
-        text_sanitize(name);
-    fprintf(out, "lock     %s%s%s\n", colour(out, COLOUR_BOLD), name ? name : "?",
+static void print_text(const char *label, colour_kind with, const char *bytes, FILE *out) {
+    char *text = strdup(bytes);
+    if (text)
+        text_sanitize(text);
+    fprintf(out, "%-9s%s%s%s\n", label, colour(out, with), text ? text : "?",
             colour(out, COLOUR_NONE));
-    free(name);
+    free(text);
+}
+
+/* In `top`, a lock that nobody uses any more has not been inspected. */
+static void print_server(const lk_info *info, FILE *out) {
+    if (info->server)
+        print_text("server", COLOUR_NONE, info->server, out);
 }
 
 static void print_head(const lk_info *info, FILE *out) {
-    print_name(info->name, out);
+    print_text("lock", COLOUR_BOLD, info->name, out);
     if (snapshot_is_free(info)) {
         fprintf(out, "state    free\n");
+        print_server(info, out);
         return;
     }
     if (info->holder_total)
@@ -33,6 +40,7 @@ static void print_head(const lk_info *info, FILE *out) {
     fprintf(out, ", %zu %s\n", info->waiter_total,
             word_for_count(info->waiter_total, "waits", "wait"));
     fprintf(out, "policy   %s\nfence    %" PRIu64 "\n", show_policy(info), info->fence);
+    print_server(info, out);
     if (info->abandoned)
         fprintf(out,
                 "%sabandoned: a writer was lost, and no writer has released the lock since%s\n",

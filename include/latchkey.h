@@ -1,6 +1,6 @@
 /*
- * latchkey: reader-writer locks by name, for programs on many machines, on one Redis or Valkey
- * server.
+ * latchkey: reader-writer locks by name, for programs on many machines, on Redis or Valkey: one
+ * server, a master that sentinels watch, or a cluster.
  *
  * Limits first.
  *
@@ -140,8 +140,8 @@ typedef void lk_log_fn(lk_log_level, const char *line, void *arg);
  * The options of lk_open() and lk_examine(). For a field that is 0 or NULL, they first look in the
  * environment and the configuration files, as described for lk_open(), and then use the default.
  *
- * The four tls_ fields are for rediss://. With redis:// and unix:// they are refused with
- * LK_INVALID. With local: they are ignored.
+ * The four tls_ fields are for URLs with TLS, such as rediss://. With URLs without TLS they are
+ * refused with LK_INVALID. With local: they are ignored.
  */
 typedef struct {
     /* The name that lk_inspect() shows for this program, up to 128 bytes. Default: the program's
@@ -201,6 +201,10 @@ typedef struct {
  *       The server that the sentinels at these hosts name as the master. The client follows
  *       failovers; docs/GUARANTEES.md says what callers see. The default port is 26379. The login
  *       is for the servers; sentinels can have their own. rediss+sentinel:// uses TLS for both.
+ *   redis+cluster://[login@]host[:port][,host...]
+ *       The cluster to which the nodes at these hosts belong. Each lock is on one node. The client
+ *       follows failovers, and slots that move. The default port is 6379. The login is for all
+ *       nodes. rediss+cluster:// uses TLS for all nodes.
  *
  * `valkey` may be written in place of `redis`. The user may be empty, as in `:password@`. Bytes of
  * the user, the password and the path may be percent-encoded, as in %41. Other users of the machine
@@ -232,14 +236,18 @@ typedef struct {
  *                   server's certificate is not trusted. With local:, the folder belongs to another
  *                   user, or others can write to it.
  *   LK_UNSUPPORTED  This version does not support the scheme or an option, the TLS module for
- *                   rediss:// is not installed, or the server is older than 6.2, a node of a
- *                   cluster, or a sentinel; or, with redis+sentinel://, not a sentinel.
+ *                   rediss:// is not installed, or the server is older than 6.2. Or, with
+ *                   redis://, the server is a sentinel or a node of a cluster; with
+ *                   redis+sentinel://, it is not a sentinel; with redis+cluster://, it is not a
+ *                   node of a cluster.
  *   LK_NOMEM        Out of memory, threads or descriptors.
- *   LK_INTERNAL     The server refused with an error that latchkey does not know.
+ *   LK_INTERNAL     The server refused with an error that latchkey does not know, or sent an answer
+ *                   that latchkey cannot read.
  *
  * Blocks for up to connect_timeout_ms, plus the time to look up the host name. Starts one thread,
- * which renews holds; with sentinels, a second one listens to them. Later attempts to connect run
- * on short-lived threads. Without `dispatch`, one more thread starts when the program first asks
+ * which renews holds. With sentinels, a second thread listens to them; with a cluster, a second
+ * thread asks the nodes which of them has which locks. The nodes of a cluster are connected when
+ * they are first needed. Later attempts to connect run on short-lived threads. Without `dispatch`, one more thread starts when the program first asks
  * for a callback: log, on_lost or done.
  */
 LK_API lk_status lk_open(const char *url, const lk_client_options *options, lk_client **out);
@@ -380,7 +388,8 @@ LK_API void lk_lock_free(lk_lock *);
  *                   data. The call holds nothing. The client releases in the background what the
  *                   server may have granted.
  *   LK_DENIED       The user lacks rights on the server; `latchkey doctor` lists them.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster.
  *   LK_INVALID      wait_ms is below -1, a key with the name of this lock holds something else, or
  *                   the handle already has 65,535 holds of this mode.
  *   LK_NOMEM        Out of memory.
@@ -414,8 +423,8 @@ LK_API lk_status lk_timedwrlock(lk_lock *, int64_t wait_ms);
  *                   caller no longer has the hold. The client retries the release in the
  *                   background, until the hold has expired.
  *   LK_DENIED       The user lacks rights on the server. The hold is gone, as with LK_UNAVAILABLE.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need. The hold
- *                   is gone, as with LK_UNAVAILABLE.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster. The hold is gone, as with LK_UNAVAILABLE.
  *   LK_INVALID      The call is not allowed here, and nothing changed. Or the key of the lock now
  *                   holds something else, and the hold is gone, as with LK_UNAVAILABLE.
  *   LK_NOMEM        Out of memory. Nothing changed.
@@ -442,8 +451,8 @@ LK_API lk_status lk_unlock(lk_lock *);
  *                   background.
  *   LK_DENIED       The user lacks rights on the server. The hold counts as a read hold, as with
  *                   LK_UNAVAILABLE.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need. The hold
- *                   counts as a read hold, as with LK_UNAVAILABLE.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster. The hold counts as a read hold, as with LK_UNAVAILABLE.
  *   LK_INVALID      The call is not allowed here, or the handle already has 65,535 read holds;
  *                   nothing changed. Or the key of the lock now holds something else, and the hold
  *                   counts as a read hold, as with LK_UNAVAILABLE.
@@ -469,7 +478,8 @@ LK_API lk_status lk_downgrade(lk_lock *);
  *                   lease may be renewed or not; lk_remaining_ms() returns the part that is
  *                   certain.
  *   LK_DENIED       The user lacks rights on the server.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster.
  *   LK_INVALID      lease_ms is out of range, or the key of the lock now holds something else.
  *   LK_NOMEM        Out of memory.
  *   LK_INTERNAL     The server's answer cannot be understood.
@@ -635,7 +645,9 @@ typedef struct {
     size_t holder_count;
     const lk_waiter_info *waiters; /* The first 1000, in the order in which they will be granted. */
     size_t waiter_count;
-    void *reserved[4];
+    const char *server; /* The address of the server that has the lock: "host:port", or the path of
+                           its socket. */
+    void *reserved[3];
 } lk_info;
 
 /*
@@ -647,7 +659,8 @@ typedef struct {
  *   LK_CANCELED     lk_close() was called meanwhile.
  *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now.
  *   LK_DENIED       The user lacks rights on the server.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster.
  *   LK_INVALID      The name is not 1 to 512 bytes, or a key with this name holds something else.
  *   LK_NOMEM        Out of memory.
  *   LK_INTERNAL     The server's answer cannot be understood.
@@ -667,9 +680,10 @@ typedef bool lk_list_fn(const char *name, void *arg);
  *
  * pattern: which names to list, up to 512 bytes, as in fnmatch(3): *, ?, [a-z], \. NULL lists all.
  *
- * Locks that are acquired or freed during the call may be listed or not. A key that is named like a
- * lock but holds something else is listed too; lk_inspect() returns LK_INVALID for it. The call
- * scans the server in small steps (SCAN), which do not hold up other clients.
+ * Locks that are acquired or freed during the call, or that a cluster moves, may be listed or not.
+ * A key that is named like a lock but holds something else is listed too; lk_inspect() returns
+ * LK_INVALID for it. The call scans the server, or all nodes of the cluster, in small steps (SCAN),
+ * which do not hold up other clients.
  *
  *   LK_OK           All names were listed, or `each` returned false.
  *   LK_CANCELED     lk_close() was called meanwhile.
@@ -700,7 +714,8 @@ LK_API lk_status lk_list(lk_client *, const char *pattern, lk_list_fn *each, voi
  *   LK_UNAVAILABLE  The server did not answer within command_timeout_ms, or cannot serve now. The
  *                   holds may have been removed.
  *   LK_DENIED       The user lacks rights on the server.
- *   LK_UNSUPPORTED  The server is a node of a cluster, or lacks a command that locks need.
+ *   LK_UNSUPPORTED  The server lacks a command that locks need; or, with redis://, it has become a
+ *                   node of a cluster.
  *   LK_INVALID      The name is not 1 to 512 bytes, the owner is not 1 to 128 bytes, or a key with
  *                   this name holds something else.
  *   LK_NOMEM        Out of memory.
@@ -835,7 +850,7 @@ typedef struct lk_facts {
  *                   sentinel; or, with redis+cluster://, not a node of a cluster.
  *   LK_INVALID      As for lk_open().
  *   LK_NOMEM        Out of memory or descriptors.
- *   LK_INTERNAL     The server refused with an error that latchkey does not know.
+ *   LK_INTERNAL     As for lk_open().
  *
  * Blocks for up to connect_timeout_ms plus command_timeout_ms, plus the time to look up the host
  * name; with sentinels and clusters, for each server that it examines. Starts no thread, except

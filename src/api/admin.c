@@ -54,7 +54,8 @@ static lki_sent encode_inspect(const lki_call *call, lki_form *form, lki_bytes *
 
 static lk_status inspect_answered(lki_call *call, const redisReply *reply, lki_error *error) {
     inspection *self = (inspection *)call;
-    return lki_inspect_read(reply, self->name, &self->info, error);
+    lki_inspected from = {self->name, call->server->commands.identity.address};
+    return lki_inspect_read(reply, &from, &self->info, error);
 }
 
 static lk_status inspect(lk_client *client, const char *name, lk_info **out, lki_error *error) {

@@ -120,14 +120,20 @@ static bool is_sound(const redisReply *reply) {
            is_table(reply->element[WAITER_ROWS], WAITER_COLUMNS);
 }
 
+static const char *copy(texts *t, const char *bytes) {
+    size_t size = strlen(bytes) + 1;
+    char *made = memcpy(t->next, bytes, size);
+    t->next += size;
+    return made;
+}
+
 /* Allocates one block: the info, its two arrays, and then the texts. */
-static lk_info *make(const redisReply *holds, const redisReply *waiters, const char *name,
+static lk_info *make(const redisReply *holds, const redisReply *waiters, const lki_inspected *lock,
                      texts *t) {
     size_t arrays =
         holds->elements * sizeof(lk_holder_info) + waiters->elements * sizeof(lk_waiter_info);
-    size_t name_size = strlen(name) + 1;
-    lk_info *info =
-        lki_new(sizeof *info + arrays + texts_size(holds) + texts_size(waiters) + name_size);
+    lk_info *info = lki_new(sizeof *info + arrays + texts_size(holds) + texts_size(waiters) +
+                            strlen(lock->name) + 1 + strlen(lock->server) + 1);
     if (!info)
         return NULL;
     info->holders = (lk_holder_info *)(void *)(info + 1);
@@ -136,19 +142,18 @@ static lk_info *make(const redisReply *holds, const redisReply *waiters, const c
     info->holder_count = holds->elements;
     info->waiter_count = waiters->elements;
     t->next = (char *)(info + 1) + arrays;
-    info->name = t->next;
-    memcpy(t->next, name, name_size);
-    t->next += name_size;
+    info->name = copy(t, lock->name);
+    info->server = copy(t, lock->server);
     return info;
 }
 
-lk_status lki_inspect_read(const redisReply *reply, const char *name, lk_info **out,
+lk_status lki_inspect_read(const redisReply *reply, const lki_inspected *lock, lk_info **out,
                            lki_error *error) {
     if (!is_sound(reply))
         return lki_error_set(error, LK_INTERNAL, "the server sent an invalid reply to inspect");
     const redisReply *holds = reply->element[HOLD_ROWS], *waiters = reply->element[WAITER_ROWS];
     texts t = {.sound = true};
-    lk_info *info = make(holds, waiters, name, &t);
+    lk_info *info = make(holds, waiters, lock, &t);
     if (!info)
         return lki_error_no_memory(error);
     info->server_time_us = (int64_t)lki_answer_read(reply).server_us;

@@ -94,8 +94,8 @@ lk_status lki_greet_select(lki_talk *talk, const lki_endpoint *endpoint, lki_err
     return status;
 }
 
-lk_status lki_greet_open(const lki_endpoint *endpoint, const lki_reach *reach,
-                         _Atomic int *fd_seen, lki_talk *out, lki_error *error) {
+lk_status lki_greet_open(const lki_endpoint *endpoint, const lki_reach *reach, _Atomic int *fd_seen,
+                         lki_talk *out, lki_error *error) {
     lki_talk talk = {.deadline_us = reach->deadline_us,
                      .stop_fd = reach->stop_fd,
                      .shown = endpoint->shown,
@@ -291,6 +291,7 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
                      .is_node = greeting->is_node,
                      .may_want_tls = is_first && endpoint->host && !endpoint->tls};
     lki_identity identity = {0};
+    lki_endpoint_address(endpoint, identity.address);
     if (!talk.reader)
         return lki_error_no_memory(error);
     lk_status status = lki_greet_login(&talk, endpoint, error);

@@ -9,8 +9,9 @@
 
 enum { LKI_RUN_ID_LENGTH = 40 };
 
-/* A connection, as the server identifies it. */
+/* A connection: where it leads, and how the server identifies it. */
 typedef struct {
+    char address[LKI_ADDRESS_SIZE];     /* of the server; see lki_endpoint_address() */
     char run_id[LKI_RUN_ID_LENGTH + 1]; /* "": the server did not tell */
     uint64_t connection;                /* its CLIENT ID; 0: the server did not tell */
 } lki_identity;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "net/url_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -105,4 +106,12 @@ bool lki_endpoint_copy(const lki_endpoint *endpoint, lki_endpoint *out) {
     }
     *out = made;
     return true;
+}
+
+void lki_endpoint_address(const lki_endpoint *endpoint, char out[LKI_ADDRESS_SIZE]) {
+    if (endpoint->path)
+        snprintf(out, LKI_ADDRESS_SIZE, "%s", endpoint->path);
+    else
+        snprintf(out, LKI_ADDRESS_SIZE, strchr(endpoint->host, ':') ? "[%s]:%s" : "%s:%s",
+                 endpoint->host, endpoint->port);
 }

@@ -22,6 +22,10 @@ typedef struct {
 void lki_endpoint_clear(lki_endpoint *); /* also wipes the password from memory */
 bool lki_endpoint_copy(const lki_endpoint *, lki_endpoint *out); /* false: out of memory */
 
+/* Prints host:port, [IPv6]:port, or the path of the socket. A text that is too long is cut off. */
+enum { LKI_ADDRESS_SIZE = 320 };
+void lki_endpoint_address(const lki_endpoint *, char out[LKI_ADDRESS_SIZE]);
+
 /*
  * Parses a URL. `password` is used if the URL has none; it may be NULL. LK_INVALID: the error names
  * the part that is wrong, and never quotes the URL; LK_NOMEM.

@@ -17,7 +17,10 @@ struct lki_call {
     bool has_slot;    /* it is about one lock, which may move to another server */
     unsigned slot;    /* of that lock */
     lki_sent (*encode)(const lki_call *, lki_form *, lki_bytes *);
-    /* Gets each reply that is not an error. Not called after the caller has given up. */
+    /*
+     * Gets each reply that is not an error; `server` is the one that answered. Not called after the
+     * caller has given up.
+     */
     lk_status (*answered)(lki_call *, const redisReply *, lki_error *);
 
     /* The fields below belong to call.c. */
@@ -36,7 +39,7 @@ struct lki_call {
 void *lki_call_new(size_t size);
 void lki_call_free(lki_call *); /* now, or when its request is completed; NULL is fine */
 
-/* Blocks for at most command_timeout_ms. After it, `server` is the one that answered. */
+/* Blocks for at most command_timeout_ms. */
 LKI_UNLOCKS lk_status lki_call_run(lki_call *, lki_server *, lki_error *);
 
 #endif

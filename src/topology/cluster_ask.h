@@ -23,7 +23,8 @@ void lki_cluster_view_clear(lki_cluster_view *);
 
 /*
  * LK_UNSUPPORTED (not a node of a cluster), LK_DENIED, LK_UNAVAILABLE, LK_INVALID (a TLS file),
- * LK_CANCELED for stop_fd, LK_NOMEM.
+ * LK_CANCELED for stop_fd, LK_NOMEM, LK_INTERNAL (an error or an answer that latchkey does not
+ * know).
  */
 lk_status lki_cluster_ask(const lki_endpoint *node, const lki_reach *, _Atomic int *fd_seen,
                           lki_cluster_view *out, lki_error *);

@@ -13,7 +13,10 @@ bool lki_redirect_read(const char *text, lki_redirect *out) {
     if (!is_ask && strncmp(text, moved, strlen(moved)) != 0)
         return false;
     char *end;
-    unsigned long slot = strtoul(text + strlen(is_ask ? ask : moved), &end, 10);
+    const char *digits = text + strlen(is_ask ? ask : moved);
+    if (*digits < '0' || *digits > '9') /* strtoul() would skip blanks and take a sign */
+        return false;
+    unsigned long slot = strtoul(digits, &end, 10);
     const char *host = end + 1, *colon = *end == ' ' ? strrchr(host, ':') : NULL;
     if (!colon || slot >= LKI_SLOTS)
         return false;

@@ -1,19 +1,10 @@
-# Shared by the tests of `doctor` beside sentinels and in a cluster. with_servers.c says what is in TEST_….
+# Shared by the tests of `doctor` beside sentinels and in a cluster.
 # shellcheck shell=bash source-path=SCRIPTDIR
 # shellcheck disable=SC2317 # tests are called by name
 pages=$(realpath "${BASH_SOURCE%/*}/../../man")
-source "${BASH_SOURCE%/*}/harness.sh"
+source "${BASH_SOURCE%/*}/beside.sh"
 
-asker=$(command -v redis-cli || command -v valkey-cli)
-# shellcheck disable=SC2034
-read -r -a servers <<<"$TEST_SERVERS"
-
-# ask PORT WORD…
-ask() {
-    "$asker" -p "$1" "${@:2}"
-}
-
-# tell PORT WORD…: the same for a command whose answer is OK.
+# tell PORT WORD…: as `ask`, for a command whose answer is OK.
 tell() {
     [ "$(ask "$@" 2>&1)" = OK ] || fail "refused: $*"
 }

@@ -140,13 +140,20 @@ test_the_keys_of_a_configuration_are_those_of_latchkey_conf_5() {
 }
 
 # The command accepts the lines of the examples.
+# An example begins with its URL. Those with TLS are understood if nothing but the certificates is wrong.
 test_the_examples_of_latchkey_conf_5_are_understood() {
-    examples "$pages/latchkey.conf.5" | sed "s,/etc/latchkey.password,$PWD/password,; /^url = local/d" >mine.conf
+    local file
+    examples "$pages/latchkey.conf.5" | sed "s,/etc/latchkey.password,$PWD/password," |
+        awk '/^url = / { count++ } { print >count + 0 ".conf" }'
     echo s3cr3t >password
     chmod 600 password
-    check grep -q require_server mine.conf
-    expect_exit 64 env LATCHKEY_CONFIG="$PWD/mine.conf" LATCHKEY_TLS_CA=/no/such "$latchkey" ls
-    expect_said /no/such
+    check grep -q require_server 1.conf
+    check grep -q cluster 2.conf
+    for file in 1 2; do
+        expect_exit 64 env LATCHKEY_CONFIG="$PWD/$file.conf" LATCHKEY_TLS_CA=/no/such "$latchkey" ls
+        expect_said /no/such
+    done
+    check [ "$(cat 3.conf)" = "url = local:" ]
 }
 
 # The page lists every scheme of the code, and each has an example.

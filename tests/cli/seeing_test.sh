@@ -344,6 +344,7 @@ test_inspect_lines_up() {
     check [ "$(sed -n 2p printed)" = "state    read, 2 hold it, 1 waits" ]
     check [ "$(sed -n 3p printed)" = "policy   fair" ]
     check grep -qE '^fence    [1-9][0-9]*$' printed
+    check [ "$(sed -n 5p printed)" = "server   $LATCHKEY_LOCAL_DIR/server.sock" ]
     local head owner reads
     head=$(grep '^HELD BY' printed)
     owner=$(offset_of OWNER "$head")
@@ -376,7 +377,8 @@ test_counts_go_with_their_words() {
 test_inspect_of_a_lock_that_nobody_uses_says_free() {
     expect_exit 0 "$latchkey" inspect nobody
     check [ "$(cat printed)" = "lock     nobody
-state    free" ]
+state    free
+server   $LATCHKEY_LOCAL_DIR/server.sock" ]
     expect_exit 0 "$latchkey" inspect nobody --json
     check [ "$(jq -c '[.mode, .holders, .held_by, .waited_for_by]' printed)" = '["none",0,[],[]]' ]
 }
@@ -399,7 +401,8 @@ test_json_has_the_fields_of_the_source_and_no_others() {
     check [ "$(jq -r .name printed | sort | paste -sd'|')" = 'plain|quote"d\ and:grün' ]
     expect_exit 0 "$latchkey" inspect --json 'quote"d\ and:grün'
     check [ "$(wc -l <printed)" -eq 1 ]
-    check [ "$(jq -r 'keys_unsorted | join(",")' printed)" = "$summary,held_by,waited_for_by" ]
+    check [ "$(jq -r 'keys_unsorted | join(",")' printed)" = "$summary,server,held_by,waited_for_by" ]
+    check [ "$(jq -r .server printed)" = "$LATCHKEY_LOCAL_DIR/server.sock" ]
     check [ "$(jq -r '.held_by[0] | keys_unsorted | join(",")' printed)" = \
         owner,group,app,host,pid,reads,writes,held_ms,left_ms,fence,provisional,handle ]
     check [ "$(jq -r '.waited_for_by[0] | keys_unsorted | join(",")' printed)" = \

@@ -193,7 +193,10 @@ TEST_WITH(masters_alone, locks_are_inspected_listed_and_released_wherever_they_a
     assert_ok(lk_list(other, NULL, keep_names, &listed));
     assert_int_equal(listed, NODES);
     for (int node = 0; node < NODES; node++) {
-        assert_int_equal(inspect(other, name_on(node))->holder_total, 1);
+        lk_info *info = inspect(other, name_on(node));
+        assert_int_equal(info->holder_total, 1);
+        assert_string_equal(info->server,
+                            world_print("127.0.0.1:%d", test_node_port(node_at(node))));
         assert_ok(lk_force_release(other, name_on(node), NULL));
         assert_int_equal(key_count_at(node), 1); /* the mark of the write */
     }

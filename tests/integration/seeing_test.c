@@ -7,6 +7,7 @@ TEST(nobody_is_in_a_lock_that_nobody_uses) {
     lk_client *client = open_client();
     lk_info *info = inspect(client, "s:free");
     assert_string_equal(info->name, "s:free");
+    assert_string_equal(info->server, test_server_socket(server));
     assert_true(info->server_time_us > 0);
     assert_int_equal(info->policy, LK_FAIR);
     assert_true(info->fence == 0);

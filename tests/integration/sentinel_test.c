@@ -83,6 +83,8 @@ TEST_WITH(plain_site, a_lock_lives_on_the_master_that_the_sentinels_name) {
     lk_lock *lock = new_lock(client, "a");
     assert_ok(lk_wrlock(lock));
     assert_int_equal(key_count_at(master()), 1);
+    assert_string_equal(inspect(client, "a")->server,
+                        world_print("127.0.0.1:%d", test_node_port(server_at(master()))));
     assert_ok(lk_wrunlock(lock));
     assert_int_equal(key_count_at(master()), 0);
 }

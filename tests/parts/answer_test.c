@@ -298,10 +298,12 @@ static void a_number_is_an_integer_or_digits(void **state) {
 #define WAITER_ROW "[w1 o2 g2 upgrade 900 60 5 13~other~]"
 #define LOCK_OF(holds, waiters) "[lock~9 phase-fair 7 1 20 30 [" holds "] [" waiters "]]"
 
+static const lki_inspected inspected = {"name", "host:1"};
+
 static lk_info *inspect_reply(redisReply *reply) {
     lk_info *info = NULL;
     lki_error error = {0};
-    if (lki_inspect_read(reply, "name", &info, &error) != LK_OK)
+    if (lki_inspect_read(reply, &inspected, &info, &error) != LK_OK)
         fail_msg("%s", error.text);
     freeReplyObject(reply); /* before anybody looks at the info */
     return info;
@@ -315,6 +317,7 @@ static void a_lock_that_nobody_uses_has_nobody_in_it(void **state) {
     (void)state;
     lk_info *info = inspect("[lock~9 ' 0 0 0 0 [] []]");
     assert_string_equal(info->name, "name");
+    assert_string_equal(info->server, "host:1");
     assert_int_equal(info->server_time_us, 9);
     assert_int_equal(info->policy, LK_FAIR);
     assert_int_equal(info->fence, 0);
@@ -460,7 +463,7 @@ static void an_inspect_of_the_wrong_shape_is_an_error(void **state) {
         redisReply *reply = make(replies[i]);
         lk_info untouched, *info = &untouched;
         lki_error error = {0};
-        if (lki_inspect_read(reply, "name", &info, &error) != LK_INTERNAL)
+        if (lki_inspect_read(reply, &inspected, &info, &error) != LK_INTERNAL)
             fail_msg("%s makes sense", replies[i]);
         assert_int_equal(error.status, LK_INTERNAL);
         assert_ptr_equal(info, &untouched);
@@ -478,7 +481,7 @@ static void inspect_without_memory_says_so(void **state) {
     lk_info untouched, *info = &untouched;
     lki_error error = {0};
     lki_memory_refuse(refuse_all);
-    lk_status status = lki_inspect_read(reply, "name", &info, &error);
+    lk_status status = lki_inspect_read(reply, &inspected, &info, &error);
     lki_memory_refuse(NULL);
     assert_int_equal(status, LK_NOMEM);
     assert_ptr_equal(info, &untouched);
@@ -500,7 +503,7 @@ static bool read_all_ways(const redisReply *reply) {
         if (entry.word == LKI_ANSWER_ERROR)
             assert_non_null(entry.text);
     }
-    if (lki_inspect_read(reply, "n", &info, &error) == LK_OK) {
+    if (lki_inspect_read(reply, &inspected, &info, &error) == LK_OK) {
         for (size_t i = 0; i < info->holder_count; i++)
             assert_true(strlen(info->holders[i].handle) + strlen(info->holders[i].app) +
                             strlen(info->holders[i].host) + strlen(info->holders[i].group) <

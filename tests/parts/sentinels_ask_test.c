@@ -1,64 +1,14 @@
 /*
  * What a client makes of the answers of sentinels that disagree, lie, talk nonsense or are silent. The
- * sentinels are fakes, each a thread: real ones agree too soon.
+ * sentinels are fakes: real ones agree too soon.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
-#include "tls_server.h"
+#include "seeds_world.h"
 #include "topology/topology.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-enum { SENTINELS = 3, REACH_MS = 10000, TEXT_MOST = 512 };
+enum { SENTINELS = FAKES, REACH_MS = 10000 };
 
 /* ------------------------------------------------------------------------------ fakes */
-
-typedef struct {
-    int door;
-    unsigned port;
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    char answer[TEXT_MOST];  /* to every request; "": hangs up */
-    char address[TEXT_MOST]; /* to GET-MASTER-ADDR-BY-NAME; "": as to the others */
-} fake;
-
-static fake fakes[SENTINELS];
-
-static bool answer_one(fake *self, int fd) {
-    char request[TEXT_MOST] = {0}, answer[TEXT_MOST];
-    if (recv(fd, request, sizeof request - 1, 0) <= 0)
-        return false;
-    bool wants_address = strstr(request, "GET-MASTER-ADDR-BY-NAME");
-    pthread_mutex_lock(&self->mutex);
-    memcpy(answer, wants_address && *self->address ? self->address : self->answer, sizeof answer);
-    pthread_mutex_unlock(&self->mutex);
-    send(fd, answer, strlen(answer), MSG_NOSIGNAL);
-    return *answer;
-}
-
-static void *answer_all(void *context) {
-    fake *self = context;
-    for (int fd; (fd = accept(self->door, NULL, NULL)) >= 0; close(fd))
-        while (answer_one(self, fd)) {}
-    return NULL;
-}
-
-static void fake_says(size_t which, const char *answer) {
-    pthread_mutex_lock(&fakes[which].mutex);
-    snprintf(fakes[which].answer, sizeof fakes[which].answer, "%s", answer);
-    pthread_mutex_unlock(&fakes[which].mutex);
-}
 
 /* The answer to SENTINEL MASTER, as far as the client reads it. */
 static void fake_names(size_t which, const char *host, unsigned epoch) {
@@ -85,22 +35,13 @@ static void fake_fails_over(size_t which, const char *former, const char *host, 
     pthread_mutex_unlock(&fakes[which].mutex);
 }
 
-static void fake_start(fake *self) {
-    self->address[0] = '\0';
-    self->door = bind_any_port(&self->port, 8);
-    assert_true(self->door >= 0);
-    pthread_mutex_init(&self->mutex, NULL);
-    assert_int_equal(pthread_create(&self->thread, NULL, answer_all, self), 0);
-}
-
 static lki_topology *topology;
 
 static int begin(void **state) {
     (void)state;
     char url[TEXT_MOST];
     lki_error error;
-    for (size_t i = 0; i < SENTINELS; i++)
-        fake_start(&fakes[i]);
+    fakes_start();
     snprintf(url, sizeof url, "redis+sentinel://127.0.0.1:%u,127.0.0.1:%u,127.0.0.1:%u/m",
              fakes[0].port, fakes[1].port, fakes[2].port);
     return lki_topology_open(url, NULL, NULL, &topology, &error) == LK_OK ? 0 : -1;
@@ -109,12 +50,7 @@ static int begin(void **state) {
 static int end(void **state) {
     (void)state;
     topology->methods->close(topology);
-    for (size_t i = 0; i < SENTINELS; i++) {
-        shutdown(fakes[i].door, SHUT_RDWR);
-        pthread_join(fakes[i].thread, NULL);
-        close(fakes[i].door);
-        pthread_mutex_destroy(&fakes[i].mutex);
-    }
+    fakes_stop();
     return 0;
 }
 

@@ -111,6 +111,32 @@ static void the_greatest_db_and_the_greatest_port_are_read(void **state) {
     lki_endpoint_clear(&endpoint);
 }
 
+static void assert_address(const char *url, const char *wanted) {
+    lki_endpoint endpoint = read_url(url);
+    char address[LKI_ADDRESS_SIZE];
+    lki_endpoint_address(&endpoint, address);
+    assert_string_equal(address, wanted);
+    lki_endpoint_clear(&endpoint);
+}
+
+static void an_address_is_host_and_port_or_a_path(void **state) {
+    (void)state;
+    assert_address("redis://user:secret@h/3", "h:6379");
+    assert_address("rediss://[2001:db8::7]:7000", "[2001:db8::7]:7000");
+    assert_address("unix://user:secret@/run/redis.sock?db=1", "/run/redis.sock");
+}
+
+/* A cluster may name a host of any length. */
+static void an_address_that_is_too_long_is_cut_off(void **state) {
+    (void)state;
+    char host[2 * LKI_ADDRESS_SIZE], address[LKI_ADDRESS_SIZE];
+    memset(host, 'h', sizeof host - 1);
+    host[sizeof host - 1] = 0;
+    lki_endpoint endpoint = {.host = host, .port = host};
+    lki_endpoint_address(&endpoint, address);
+    assert_int_equal(strlen(address), LKI_ADDRESS_SIZE - 1);
+}
+
 /* ------------------------------------------------------------------------------------- sockets */
 
 static void a_unix_url_has_a_path(void **state) {
@@ -508,6 +534,8 @@ int main(void) {
         cmocka_unit_test(an_ipv6_address_stands_in_brackets),
         cmocka_unit_test(a_slash_without_a_number_is_db_0),
         cmocka_unit_test(the_greatest_db_and_the_greatest_port_are_read),
+        cmocka_unit_test(an_address_is_host_and_port_or_a_path),
+        cmocka_unit_test(an_address_that_is_too_long_is_cut_off),
         cmocka_unit_test(a_unix_url_has_a_path),
         cmocka_unit_test(a_unix_url_may_have_user_password_and_db),
         cmocka_unit_test(a_path_fits_a_socket_address_with_its_end),
