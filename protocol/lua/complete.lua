@@ -13,7 +13,12 @@ if lock[CHANGED] or lock[MOVED] then
     --@include save.lua
 end
 if lock[MESSAGES] then
-    -- A protected call: if an ACL forbids the channel, the finished operation must not become an error.
+    -- Protected calls: if an ACL forbids the channel, the finished operation must not become an error.
     local messages, prefix = lock[MESSAGES], string.match(key, '^[^{]+')
-    for at = 1, #messages, 2 do redis.pcall('PUBLISH', prefix .. messages[at], messages[at + 1]) end
+    for at = 1, #messages, 2 do
+        local channel, text = prefix .. messages[at], messages[at + 1]
+        local heard = string.byte(text, string.find(text, '-', 1, true) + 1) >= SHARDED -- SPEC 11.8
+            and redis.pcall('SPUBLISH', channel, text)
+        if type(heard) ~= 'number' or heard == 0 then redis.pcall('PUBLISH', channel, text) end
+    end
 end

@@ -20,6 +20,7 @@
 --@constant EXPIRED 22        the records whose deadline has come, missed waiters too; nil: there is none
 --@constant FIRST 23          the waiter that was first before the operation, or nil
 --@constant HANDED_OVER 24    whether the operation granted provisionally (SPEC 5.5)
+--@constant SHARDED 56       the byte of the digit 8 (SPEC 11.8)
 --@constant MESSAGES 25       clients and lines, in turn; nil: there is none
 --@constant UNSETTLED 26      whether holds or waiters have changed, so that waiters may be granted
 

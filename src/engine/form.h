@@ -34,6 +34,9 @@ enum {
     LKI_HANDLE_LENGTH = 45 /* SPEC 1.2 */
 };
 
+/* A bit of the number of a handle: SPUBLISH reaches its client (SPEC 11.8). */
+#define LKI_NUMBER_SHARDED (UINT64_C(1) << 47)
+
 typedef struct {
     bool lacks[LKI_SCRIPTS]; /* the next command for this script must carry its text */
 } lki_form;

@@ -78,7 +78,7 @@ static lk_lock *make(lki_locks *locks, const char *name, const lk_lock_options *
     lock->on_lost = options->on_lost;
     lock->on_lost_arg = options->on_lost_arg;
     lock->renew_us = LKI_NEVER;
-    lock->number = ++locks->last_number;
+    lock->number = ++locks->last_number | (server->own.is_sharded ? LKI_NUMBER_SHARDED : 0);
     snprintf(lock->handle, sizeof lock->handle, "%s-%012" PRIx64, server->own.id, lock->number);
     return lock;
 }

@@ -8,7 +8,8 @@
 #define IS_FULL "the server is out of memory; raise its maxmemory, or remove data"
 #define CANNOT_SAVE "the server refuses writes because it cannot save its data to disk"
 #define FEW_REPLICAS "the server refuses writes while it has too few replicas"
-#define IS_CLUSTER_NODE "the server is a node of a cluster; give a URL with the scheme redis+cluster"
+#define IS_CLUSTER_NODE \
+    "the server is a node of a cluster; give a URL with the scheme redis+cluster"
 #define IS_MOVING "the cluster is moving the keys of this lock; try again"
 
 /* Found by the code at the start of an error reply. */

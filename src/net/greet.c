@@ -257,15 +257,28 @@ static lk_status end_earlier(lki_talk *talk, const lki_identity *earlier,
     return status;
 }
 
-static lk_status subscribe(lki_talk *talk, const char *channel, lki_error *error) {
-    if (!channel)
+/*
+ * SSUBSCRIBE may be refused: the server is older than 7.0, the user lacks the right, or the slot of
+ * the channel has moved. Then the messages come to the plain subscription.
+ */
+static lk_status subscribe(lki_talk *talk, const lki_greeting *greeting, lki_error *error) {
+    if (!greeting->channel)
         return LK_OK;
     lki_bytes command = {0};
     lki_resp_command(&command, 2);
     lki_resp_text(&command, "SUBSCRIBE");
-    lki_resp_text(&command, channel);
+    lki_resp_text(&command, greeting->channel);
     lk_status status =
         demand(talk, "SUBSCRIBE to the client's channel failed", &command, refused, error);
+    if (status == LK_OK && greeting->is_sharded) {
+        redisReply *reply = NULL;
+        lki_bytes_cut(&command, 0);
+        lki_resp_command(&command, 2);
+        lki_resp_text(&command, "SSUBSCRIBE");
+        lki_resp_text(&command, greeting->channel);
+        status = exchange(talk, &command, &reply, error);
+        freeReplyObject(reply);
+    }
     lki_bytes_free(&command);
     return status;
 }
@@ -302,7 +315,7 @@ lk_status lki_greet(lki_transport *transport, const lki_greeting *greeting, lki_
     if (status == LK_OK)
         status = end_earlier(&talk, greeting->earlier, &identity, error);
     if (status == LK_OK)
-        status = subscribe(&talk, greeting->channel, error);
+        status = subscribe(&talk, greeting, error);
     if (status == LK_OK)
         status = put_back_unread(&talk, error);
     redisReaderFree(talk.reader);

@@ -20,6 +20,7 @@ typedef struct {
     const lki_endpoint *endpoint;
     const char *name;    /* of the connection, for CLIENT LIST */
     const char *channel; /* to subscribe to; NULL: none */
+    bool is_sharded;     /* subscribe with SSUBSCRIBE, too */
     bool is_found;       /* the topology found the server: it may not be the master any more */
     bool is_node;        /* it must be a node of a cluster; otherwise it must not be */
     const lki_identity *earlier; /* our earlier connection, to end on the server; NULL: none */

@@ -253,10 +253,16 @@ int64_t lki_link_answered_sent_us(const lki_link *link) {
     return link->connection ? link->connection->answered_sent_us : 0;
 }
 
+/* sunsubscribe: the slot of a channel has moved to another node. */
 static bool is_push(const redisReply *reply) {
-    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
-           reply->element[0]->type == REDIS_REPLY_STRING &&
-           strcmp(reply->element[0]->str, "message") == 0;
+    static const char *const kinds[] = {"message", "smessage", "sunsubscribe"};
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 ||
+        reply->element[0]->type != REDIS_REPLY_STRING)
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(reply->element[0]->str, kinds[i]) == 0)
+            return true;
+    return false;
 }
 
 static void deliver(lki_link *link, const redisReply *reply) {

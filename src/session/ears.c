@@ -24,9 +24,30 @@ static lk_status draw_id(char id[LKI_CLIENT_ID_LENGTH + 1], lki_error *error) {
     return LK_OK;
 }
 
+/*
+ * Changes the last digits of the id until the slot of its channel is on the server. A node with few
+ * slots may need many attempts; if there is no such id, all nodes get the messages.
+ */
+static void find_sharded(lki_ear *ear) {
+    enum { ATTEMPTS = 65536, DIGITS = 4 };
+    lki_topology *topology = ear->server->session->topology;
+    char channel[LKI_CHANNEL_SIZE];
+    if (!lki_topology_is_sharded(topology))
+        return;
+    for (unsigned i = 0; i < ATTEMPTS && !ear->is_sharded; i++) {
+        snprintf(ear->id + LKI_CLIENT_ID_LENGTH - DIGITS, DIGITS + 1, "%04x", i);
+        lki_ear_channel(ear, channel);
+        unsigned slot = lki_topology_slot(topology, channel, strlen(channel));
+        ear->is_sharded = topology->methods->server_of(topology, slot) == ear->server->index;
+    }
+}
+
 lk_status lki_ears_init(lki_server *server, lki_error *error) {
     server->own.server = server;
-    return draw_id(server->own.id, error);
+    lk_status status = draw_id(server->own.id, error);
+    if (status == LK_OK)
+        find_sharded(&server->own);
+    return status;
 }
 
 void lki_ears_free(lki_server *server) {

@@ -25,11 +25,17 @@ struct lki_ear {
     lki_request subscription;
     lki_server *server;
     lki_ear *next;
+    /*
+     * In a cluster: the slot of its channel is on the server, so that a message needs to reach only
+     * this node (SPEC 11.8).
+     */
+    bool is_sharded;
     bool is_heard; /* the messages wire is subscribed to it; of the own id: see its greeting */
     char id[LKI_CLIENT_ID_LENGTH + 1];
 };
 
-lk_status lki_ears_init(lki_server *, lki_error *); /* LK_INTERNAL: no random numbers */
+/* The session and the index of the server must be set. LK_INTERNAL: no random numbers. */
+lk_status lki_ears_init(lki_server *, lki_error *);
 void lki_ears_free(lki_server *);
 
 /* The pub/sub channel on which servers publish to the handles with this id (SPEC 10.10). */

@@ -225,6 +225,7 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     lki_greeting greeting = {.endpoint = &endpoint,
                              .name = session->settings.connection_name,
                              .channel = is_messages(wire) ? channel : NULL,
+                             .is_sharded = wire->server->own.is_sharded,
                              .is_found = session->topology->methods->watch,
                              .is_node = lki_topology_is_sharded(session->topology),
                              .earlier = earlier,

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,16 @@ bool actor_equal(actor_name a, actor_name b) {
     return a.client == b.client && a.number == b.number;
 }
 
+static uint64_t cluster_bit(uint64_t number) {
+    return number > ACTOR_LAST_PLAIN ? UINT64_C(1) << 47 : 0;
+}
+
 /* The client of A is 41 sixteen times: the letter is readable in every reply and key. */
 void actor_handle(actor_name actor, char out[HANDLE_LENGTH + 1]) {
     for (int i = 0; i < CLIENT_LENGTH; i += 2)
         snprintf(out + i, 3, "%02x", (unsigned)(unsigned char)actor.client);
-    snprintf(out + CLIENT_LENGTH, HANDLE_LENGTH + 1 - CLIENT_LENGTH, "-%012x", actor.number);
+    snprintf(out + CLIENT_LENGTH, HANDLE_LENGTH + 1 - CLIENT_LENGTH, "-%012" PRIx64,
+             actor.number | cluster_bit(actor.number));
 }
 
 bool actor_of_handle(const char *bytes, size_t length, actor_name *out) {
@@ -42,7 +48,7 @@ bool actor_of_handle(const char *bytes, size_t length, actor_name *out) {
     char digits[3] = {text[0], text[1], '\0'};
     actor_name actor = {
         .client = (char)strtoul(digits, NULL, 16),
-        .number = (unsigned)strtoul(text + CLIENT_LENGTH + 1, NULL, 16),
+        .number = (unsigned)strtoull(text + CLIENT_LENGTH + 1, NULL, 16), /* without the bit */
     };
     actor_handle(actor, made);
     if (strcmp(text, made) != 0)

@@ -214,10 +214,10 @@ static char *play_keys(play *on, const step *from) {
                 found = result.rests[j].key_count;
         bool right = strcmp(how, "none") == 0  ? found == 0
                      : strcmp(how, "one") == 0 ? found == 1
-                                                    : found > 0;
+                                               : found > 0;
         char *problem = result.fault ? test_copy(result.fault, strlen(result.fault))
                         : right      ? NULL
-                                : test_print("expected: %s\n     got: %zu", how, found);
+                                     : test_print("expected: %s\n     got: %zu", how, found);
         form_result_clear(&result);
         if (problem)
             return in_form(on->forms[i], problem);

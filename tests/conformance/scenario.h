@@ -10,9 +10,9 @@ enum { FORM_CORE = 1, FORM_PACKED = 2, FORM_INDEXED = 4, FORM_SCRIPTS = 6, FORM_
 
 /*
  * `A`, `A2`: the client is the letter, the handle's number what follows (1 where nothing does).
- * `A*`: A1, A2, … in the turns of `times`.
+ * `A*`: A1, A2, … in the turns of `times`. Above 100000, it is a handle in a cluster (SPEC 11.8).
  */
-enum { ACTOR_OF_TURN = 0 };
+enum { ACTOR_OF_TURN = 0, ACTOR_LAST_PLAIN = 100000 };
 typedef struct {
     char client; /* 0: nobody */
     unsigned number;

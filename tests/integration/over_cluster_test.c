@@ -134,6 +134,54 @@ TEST_WITH(masters_alone, waiters_are_granted_on_every_node) {
     }
 }
 
+static long long calls_at(int node, const char *command) {
+    redisReply *reply = test_node_ask(node_at(node), "INFO commandstats");
+    char *wanted = world_print("cmdstat_%s:calls=", command);
+    assert_non_null(reply);
+    const char *found = strstr(reply->str, wanted);
+    long long calls = found ? strtoll(found + strlen(wanted), NULL, 10) : 0;
+    freeReplyObject(reply);
+    return calls;
+}
+
+/* PUBLISH would reach all nodes: with many nodes and grants, that floods the cluster. */
+TEST_WITH(masters_alone, a_grant_is_told_on_its_own_node_alone) {
+    lk_client *client = open_at_cluster(), *other = open_at_cluster();
+    for (int node = 0; node < NODES; node++) {
+        const char *name = name_on(node);
+        lk_lock *holder = new_lock(client, name), *waiter = new_lock(other, name);
+        call waiting;
+        assert_ok(lk_wrlock(holder));
+        begin_wait(&waiting, waiter, LK_WRITE, other, name, 1);
+        assert_ok(lk_wrunlock(holder));
+        assert_call(&waiting, LK_OK);
+        assert_ok(lk_wrunlock(waiter));
+        assert_true(calls_at(node, "spublish") > 0);
+        assert_int_equal(calls_at(node, "publish"), 0);
+    }
+}
+
+static int channel_slot(const lk_lock *lock) {
+    char *channel = world_print("lk:%.32s", lk_owner(lock)); /* the handle: it has no other owner */
+    return test_key_slot(channel, strlen(channel));
+}
+
+/* Then the node ends the sharded subscription, and PUBLISH reaches the plain one. */
+TEST_WITH(masters_alone, a_grant_is_told_although_the_slot_of_the_channel_has_moved) {
+    lk_client *client = open_at_cluster(), *other = open_at_cluster();
+    lk_lock *holder = new_leased_lock(client, "a", LEASE_MS), *waiter = new_lock(other, "a");
+    call waiting;
+    int owner = owner_of("a");
+    assert_int_equal(test_cluster_owner(cluster, channel_slot(waiter)), owner);
+    assert_ok(lk_wrlock(holder));
+    begin_wait(&waiting, waiter, LK_WRITE, other, "a", 1);
+    assert_true(test_cluster_move_slot(cluster, channel_slot(waiter), (owner + 1) % NODES));
+    assert_ok(lk_wrunlock(holder));
+    assert_call(&waiting, LK_OK);
+    assert_ok(lk_wrunlock(waiter));
+    assert_true(calls_at(owner, "publish") > 0);
+}
+
 static size_t connections_at(int node, const char *name) {
     redisReply *reply = test_node_ask(node_at(node), "CLIENT LIST");
     char *wanted = world_print(" name=%s ", name);
