@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 16384, TIMEOUT_LEAST_MS = 1000, TIMEOUT_MOST_MS = 30000, SHARDED_SINCE = 7 };
+enum { SLOTS = 16384, TIMEOUT_LEAST_MS = 1000, TIMEOUT_MOST_MS = 30000 };
 
 /* ------------------------------------------------------------------------------ the cluster */
 
@@ -133,34 +133,11 @@ static bool judge_timeout(const lk_facts *facts, finding *out) {
     return true;
 }
 
-static bool is_sharded(const lk_facts *master) {
-    return strcmp(master->kind, "redis") != 0 || !*master->version ||
-           strtol(master->version, NULL, 10) >= SHARDED_SINCE;
-}
-
 /* How grants reach waiters. */
 static bool judge_messages(const lk_facts *facts, finding *out) {
-    for (size_t i = 0; i < facts->shard_count; i++) {
-        const lk_shard_facts *shard = &facts->shards[i];
-        if (!is_sharded(shard->master)) {
-            finding_set(out, FINDING_NOTE,
-                        "%s is version %s, which has no sharded pub/sub: each grant to a waiter is "
-                        "sent to all nodes",
-                        shard->master->server, shard->master->version);
-            finding_advise(out, "install version 7.0 or newer, if the cluster is busy");
-            return true;
-        }
-        if (shard->pubsub_when_down == LK_NO) {
-            finding_set(out, FINDING_NOTE,
-                        "cluster-allow-pubsubshard-when-down is no at %s: while the cluster fails, "
-                        "waiters are not told of grants, and have to ask",
-                        shard->master->server);
-            finding_advise(out, "CONFIG SET cluster-allow-pubsubshard-when-down yes on all nodes");
-            return true;
-        }
-    }
     finding_set(out, FINDING_FINE,
-                "sharded pub/sub: a grant to a waiter is sent to one shard only");
+                "each grant to a waiter is published on its node, which tells all other nodes: "
+                "the more nodes, the more traffic between them");
     return facts->shard_count > 0;
 }
 
