@@ -4,6 +4,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
+FAULTS_SECONDS ?= 1200
 PREFIX ?= /usr/local
 
 # make's own default of CC is not a choice of the user's.
@@ -17,7 +18,7 @@ for_release = -DCMAKE_BUILD_TYPE=Release "-DCMAKE_INSTALL_PREFIX=$(PREFIX)"
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
 check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all demo install uninstall test test-asan test-tsan test-mutants bench bench-quick bench-parts bench-build fuzz format clean help packages
+.PHONY: all demo install uninstall test test-asan test-tsan test-mutants faults bench bench-quick bench-parts bench-build fuzz format clean help packages
 
 all: ## build the library, the command and their pages into build-release/
 	$(call build,$(BUILD)-release,$(for_release))
@@ -46,6 +47,10 @@ test-tsan: packages ## the same under the thread sanitizer
 
 test-mutants: packages ## break the library in more than 40 ways; the tests must notice each (half an hour)
 	tests/mutants/test-mutants . $(BUILD)-mutants $(MUTANTS)
+
+faults: packages ## clients on all topologies while every kind of fault strikes, for 20 minutes; prints a table
+	$(call build,$(BUILD),$(for_tests)) --target faults
+	$(BUILD)/tests/faults/faults --seconds $(FAULTS_SECONDS)
 
 bench: bench-build ## latchkey beside its peers, on one server (half an hour); see bench/README.md
 	LATCHKEY_BENCH_BUILD=$(abspath $(BUILD)-bench) python3 bench/compare

@@ -6,41 +6,40 @@
 --@include clock.lua
 local unpacked, handle, req, fence, mode, wait, lease, policy, floor, owner, group, who, rest = pcall(struct.unpack,
     '<sddBddBdsss', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 -- The check in short; arguments.lua says what is wrong.
-if not (unpacked and #KEYS == 1 and #KEYS[1] <= 512 and string.find(KEYS[1], '^[^{}]+:{[^}%%%z][^%z]*}$')
+local key, index_key = KEYS[1], KEYS[2]
+if not (unpacked and rest == #ARGV[1] + 1 and (#KEYS == 1 or #KEYS == 2 and index_key == key .. ':i') and #key <= 512
+    and string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$')
     and #handle == 45 and string.find(handle, '^[0-9a-f]+%-[0-9a-f]+$') and string.byte(handle, 33) == 45
     and req >= 1 and req <= MOST_NUMBER and req % 1 == 0 and fence >= 0 and fence <= MOST_NUMBER and fence % 1 == 0
     and mode <= 1 and (wait == 0 or wait == 1) and lease >= 100 and lease <= 86400000 and lease % 1 == 0 and policy <= 3
     and floor >= 0 and floor <= now and floor % 1 == 0 and #owner <= 128 and #group <= 64 and #who <= 255) then
     --@include arguments.lua
-    local fault = request_fault(11)
-    fault = fault or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
-        or number_fault('fence', fence, 0, MOST_NUMBER) or mode_fault(mode)
+    local wrong = keys_fault(11) or handle_fault(handle)
+        or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
+        or number_fault('fence', fence, 0, MOST_NUMBER) or mode > 1 and 'LKARG mode: must be read or write'
         or number_fault('wait', wait, 0, 1, 'must be 0 or 1')
         or number_fault('lease_ms', lease, 100, 86400000, 'must be 100 to 86400000')
         or (policy > 3 and 'LKARG policy: must be fair, phase-fair, prefer-writer or prefer-reader')
         or number_fault('floor', floor, 0, now + 86400000000, "is more than a day ahead of the server's clock")
         or text_fault('owner', owner, 128) or text_fault('group', group, 64) or text_fault('who', who, 255)
-    if fault then return { err = fault } end
+    if wrong then return { err = wrong } end
 end
 if owner == handle then owner = '' end -- SPEC 1.3
 lease = lease * 1000
 --@include lone_take.lua
 --@include lock.lua
-lk.may_be_refused = true
-lk.make_grant()
-local fault = lk.begin(KEYS[1], KEYS[2], value)
-if fault then return { err = fault } end
-
-local hold, waiter = lk.pair(handle)
-local answer, told, is_granted
+may_be_refused = true
+--@include open.lua
+loses = fence == 0 and (hold or waiter)
+--@include begin.lua
+local answer, is_granted
 
 -- SPEC 9.2, 9.4: the number alone decides the answer.
 local last = math.max(hold and hold[LAST_REQ] or 0, waiter and waiter[LAST_REQ] or 0)
 if waiter and waiter[LAST_REQ] == req then
     --@include waiter_renew.lua
-    if waiter[KIND] < WAITER then hold, is_granted = waiter, true else told = waiter end
+    is_granted = not placed
 elseif hold and (hold[GRANTED_FOR] == req or hold[LAST_REQ] == req and last == req and hold[BY] == BY_ACQUIRE) then
     is_granted = true
 elseif req <= last then
@@ -48,58 +47,52 @@ elseif req <= last then
 elseif fence ~= 0 and not (hold and hold[FIRST_FENCE] <= fence and fence <= hold[FENCE]) then -- SPEC 9.5
     answer = 'not-held ' .. now_text
 elseif fence == 0 and (hold or waiter) then -- SPEC 9.5: after this, the handle asks as a stranger
-    if not losses then lk.make_losses() end
     if waiter then queue.remove(waiter) end
     losses.finish(hold and losses.lose(hold, now))
-    queue.settle()
+    losses.settle()
     hold = nil
 end
 
-if not answer and not told and not is_granted then
+if not answer and not placed and not is_granted then
     local fresh = { 0, handle, GONE, BY_ACQUIRE, 1 - mode, mode, 0, now, 0, 0, req, 0, 0, lease, owner, group, who }
-    local asks = hold or fresh
-    local owner_holds = lk.counts_of(asks) > 0
-    local upgrades = mode == WRITE and owner_holds -- SPEC 4.1
-    local may_pass = mode == WRITE or owner_holds -- SPEC 3.3, 3.4
-        or (lock[UPGRADE] == '' and lock[READERS] == 0
-            and (lock[WRITERS] == 0 or lock[POLICY] == PREFER_READER)) -- SPEC 3.2, 4.2
-    if may_pass and grant.is_compatible(asks, mode) then
-        if hold and hold[READS + mode] == DEEPEST then
-            fault = TOO_DEEP
-        elseif hold then
-            grant.more(hold, mode, req, floor)
-            is_granted = true
-        else
-            local full = lock[FORM] == INDEXED and indexed.full_error()
-            if full then return { err = full } end
-            local begins_life = lock[HOLDS] == 0 and lock[MISSES] == 0
-            if begins_life then lock[POLICY] = policy end -- SPEC 3.1
-            hold, records[#records + 1] = fresh, fresh
-            grant.new(hold, HOLD, mode, req, floor, begins_life)
-            is_granted = true
-        end
-        lk.phase_update()
-    elseif upgrades and lock[UPGRADE] ~= '' then -- SPEC 4.4
+    local is_compatible, of_owner = lk.is_compatible(hold or fresh, mode)
+    local upgrades = mode == WRITE and of_owner > 0 -- SPEC 4.1
+    is_granted = is_compatible and (mode == WRITE or of_owner > 0 -- SPEC 3.3, 3.4
+        or lock[UPGRADE] == '' and lock[READERS] == 0
+        and (lock[WRITERS] == 0 or lock[POLICY] == PREFER_READER)) -- SPEC 3.2, 4.2
+    if is_granted and hold and hold[READS + mode] == DEEPEST then
+        is_granted, fault = false, TOO_DEEP
+    elseif not is_granted and upgrades and lock[UPGRADE] ~= '' then -- SPEC 4.4
         answer = 'deadlock ' .. now_text
-    elseif wait == 0 then
-        answer = string.format('busy %s %d', now_text, math.ceil((lk.earliest() - now) / 1000))
+    elseif not is_granted and wait == 0 then
+        answer = string.format('busy %s %d', now_text, math.ceil((ask.earliest() - now) / 1000))
     else
         local full = lock[FORM] == INDEXED and indexed.full_error()
         if full then return { err = full } end
-        if not queue then lk.make_queue() end
-        if hold then fresh[OWNER], fresh[GROUP] = hold[OWNER], hold[GROUP] end -- SPEC 3.4
-        fresh[DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
-        records[#records + 1] = fresh
-        queue.add(fresh, upgrades)
-        lock[FLOOR] = math.max(lock[FLOOR], floor) -- SPEC 8.1
-        told = fresh
+        if is_granted then
+            local begins_life = lock[HOLDS] + lock[MISSES] == 0
+            if begins_life then lock[POLICY] = policy end -- SPEC 3.1
+            if queue then queue.unsettle() end
+            if not hold then hold, records[#records + 1] = fresh, fresh end
+            lk.give(hold, mode, req, floor, begins_life)
+            if lock[WRITE_HOLDS] == 0 then lock[PHASE] = READ end -- SPEC 3.6
+        else
+            -- The lock stays settled: a waiter that is first and compatible would have been granted (SPEC 3.2, 3.3).
+            if not queue then lk.make_queue() end
+            if hold then fresh[OWNER], fresh[GROUP] = hold[OWNER], hold[GROUP] end -- SPEC 3.4
+            fresh[DUE] = now + math.min(lease, LIVENESS) -- SPEC 5.4
+            queue.add(fresh, upgrades)
+            if floor > lock[LAST_FENCE] and floor > lock[FLOOR] then lock[FLOOR] = floor end -- SPEC 8.1
+            placed = fresh
+        end
     end
 end
 if is_granted then
-    lk.claim(hold, lease)
-    answer = lk.granted(hold)
-elseif told then
-    answer = string.format('queued %s %d %d', now_text, queue.place(told), math.ceil((lk.earliest() - now) / 1000))
+    --@include claim.lua
+    --@include granted.lua
+elseif placed then
+    --@include place.lua
+    answer = string.format('queued %s %d %d', now_text, place, earliest_ms)
 end
-fault = lk.complete(told) or fault
+--@include complete.lua
 return fault and { err = fault } or answer

@@ -3,10 +3,11 @@
 --@include keys.lua
 
 -- `expected` is the number of arguments of the operation.
-local function request_fault(expected)
+local function keys_fault(expected)
     if #KEYS ~= 1 and #KEYS ~= 2 then return 'LKARG keys: expected 1 or 2, got ' .. #KEYS end
+    local is_packed = unpacked and rest == #ARGV[1] + 1
     return key_fault(KEYS[1], KEYS[2])
-        or not unpacked and 'LKARG arguments: expected ' .. expected .. ', got ' .. #ARGV or nil
+        or not is_packed and 'LKARG arguments: expected ' .. expected .. ', got ' .. #ARGV or nil
 end
 
 local function handle_fault(handle)
@@ -27,8 +28,4 @@ end
 
 local function text_fault(name, text, most)
     if #text > most then return 'LKARG ' .. name .. ': must be at most ' .. most .. ' bytes without NUL' end
-end
-
-local function mode_fault(mode)
-    if mode > 1 then return 'LKARG mode: must be read or write' end
 end

@@ -4,16 +4,11 @@
 -- Reply cancelled time · granted time fence ms flags
 --@include clock.lua
 local unpacked, handle, req, target, rest = pcall(struct.unpack, '<sdd', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
-local fault = request_fault(3)
-fault = fault or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
+local wrong = keys_fault(3) or handle_fault(handle) or number_fault('req', req, 1, MOST_NUMBER, 'must be at least 1')
     or number_fault('target', target, 1, MOST_NUMBER, 'must be at least 1')
-if fault then return { err = fault } end
---@include lock.lua
-fault = lk.begin(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
-if fault then return { err = fault } end
-local hold, waiter = lk.pair(handle)
+--@include enter.lua
+--@include begin.lua
 local answer = 'cancelled ' .. now_text
 if waiter and waiter[LAST_REQ] == target then
     if lock[MARK_OF] == waiter[TICKET] then lock[MARK], lock[MARK_OF] = 0, 0 end -- SPEC 5.6
@@ -22,7 +17,7 @@ if waiter and waiter[LAST_REQ] == target then
         hold[LAST_REQ], hold[BY], hold[STORED] = req, BY_CANCEL, nil
     end
 elseif hold and (hold[GRANTED_FOR] == target or hold[LAST_REQ] == target and hold[BY] == BY_ACQUIRE) then
-    answer = lk.granted(hold)
+    --@include granted.lua
 end
-fault = lk.complete()
-return fault and { err = fault } or answer
+--@include complete.lua
+return answer

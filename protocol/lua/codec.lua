@@ -7,30 +7,30 @@
 --
 -- In memory, the header is the array `lock`, and each record is an array: lock[LAST_FENCE], hold[DUE].
 --
--- The header:
---@constant MAGIC_BYTES 1   c3  this layout: see MAGIC
---@constant FORM 2          B   which parts the header has: PLAIN, FULL or INDEXED
---@constant COUNT 3         B   number of records that follow
---@constant POLICY 4        B   SPEC 3.1
---@constant PHASE 5         B   SPEC 3.6: READ or WRITE
---@constant GROUPED 6       B   1: READ_GROUP has a meaning
---@constant LAST_FENCE 7    d   the last fence that was drawn
---@constant LAST_TICKET 8   d   the last ticket that was drawn
---@constant READ_GROUP 9    s   SPEC 8.2: the group of the last hold that began to read
--- Only if FORM is FULL or INDEXED; otherwise these are 0 and empty:
---@constant FLOOR 10        d   SPEC 8.1
---@constant MARK 11         d   the fence of the mark; 0: there is none
---@constant MARK_UNTIL 12   d   when the mark is forgotten, in µs
---@constant MARK_OF 13      d   the ticket of the missed waiter that left the mark; 0: it was another
---@constant UPGRADE 14      s   the handle of the upgrade; empty: there is none
--- Only if FORM is INDEXED; otherwise they are counted (SPEC 12.8):
---@constant HOLDS 15        I4  number of holds
---@constant MISSES 16       I4  number of missed waiters (SPEC 5.6)
---@constant READ_HOLDS 17   I4  number of holds with reads
---@constant WRITE_HOLDS 18  I4  number of holds with writes
---@constant READERS 19      I4  number of waiting readers
---@constant WRITERS 20      I4  number of waiting writers; the upgrade is in neither
---@constant LATEST 21       d   the latest deadline
+-- The header begins with 'lk4' (c3: this layout), the form (B: PLAIN, FULL or INDEXED: which parts the header has) and
+-- the number of records that follow (B). Then:
+--@constant POLICY 1        B   SPEC 3.1
+--@constant PHASE 2         B   SPEC 3.6: READ or WRITE
+--@constant GROUPED 3       B   1: READ_GROUP has a meaning
+--@constant LAST_FENCE 4    d   the last fence that was drawn
+--@constant LAST_TICKET 5   d   the last ticket that was drawn
+--@constant READ_GROUP 6    s   SPEC 8.2: the group of the last hold that began to read
+-- Only if the form is FULL or INDEXED; otherwise these are 0 and empty:
+--@constant FLOOR 7         d   SPEC 8.1; 0: the last fence is above it
+--@constant MARK 8          d   the fence of the mark; 0: there is none
+--@constant MARK_UNTIL 9    d   when the mark is forgotten, in µs
+--@constant MARK_OF 10      d   the ticket of the missed waiter that left the mark; 0: it was another
+--@constant UPGRADE 11      s   the handle of the upgrade; empty: there is none
+-- Only if the form is INDEXED; otherwise they are counted (SPEC 12.8):
+--@constant HOLDS 12        I4  number of holds
+--@constant MISSES 13       I4  number of missed waiters (SPEC 5.6)
+--@constant READ_HOLDS 14   I4  number of holds with reads
+--@constant WRITE_HOLDS 15  I4  number of holds with writes
+--@constant READERS 16      I4  number of waiting readers
+--@constant WRITERS 17      I4  number of waiting writers; the upgrade is in neither
+--@constant LATEST 18       d   the latest deadline
+--
+-- The waiters of a packed lock are stored in the order of their tickets.
 --
 -- A record, which is a hold or a waiter. START and STORED are only in memory:
 --@constant START 1             where it begins in the value that was read
@@ -72,17 +72,23 @@
 --@constant BY_CONVERT 2
 --@constant BY_CANCEL 3
 --
---@constant MAGIC 'lk3'
---@constant FORM_AT 4          the byte of FORM; COUNT follows
---@constant COUNT_AT 5
+--@constant MAGIC 'lk4'
+--@constant L 108              the bytes of MAGIC
+--@constant K 107
+--@constant VERSION 52
+--@constant FIXED_TO 5         the bytes before POLICY
 --@constant PLAIN_FORMAT '<c3BBBBBdds'
 --@constant FULL_FORMAT '<c3BBBBBddsdddds'
 --@constant INDEXED_FORMAT '<c3BBBBBddsddddsI4I4I4I4I4I4d'
---@constant PLAIN_LENGTH 9
---@constant FULL_LENGTH 14
---@constant INDEXED_LENGTH 21
+--@constant PLAIN_FIELDS '<BBBdds'
+--@constant FULL_FIELDS '<dddds'
+--@constant INDEXED_FIELDS '<I4I4I4I4I4I4d'
+--@constant PLAIN_TO 6         the last field that each format has
+--@constant FULL_TO 11
+--@constant INDEXED_TO 18
 --@constant RECORD_FORMAT '<c45BBHHddddddddsss'
 --@constant RECORD_FROM 2
 --@constant RECORD_TO 17
 --@constant DUE_AT 51          the byte of DUE in a record, counted from 0
+--@constant TICKET_AT 100      the byte of TICKET in a record, counted from 1
 --@constant LONE_FORMAT '<c3BBBBBddsc45BBHHddddddddsss'

@@ -5,8 +5,8 @@ if type(value) == 'string' then
 elseif string.find(value.err, 'WRONGTYPE') then
     earlier = type(redis.pcall('HGET', key, 'fence')) == 'string'
 else
-    return value.err -- the rights to it
+    fault = value.err -- the rights to it
 end
-if not earlier then return 'LKTYPE ' .. key .. ': holds another type of value than this lock' end
-return 'LKVERSION ' .. key .. ': holds a lock of another version of latchkey; stop the programs that '
-    .. 'use that version, then delete the key'
+fault = fault or earlier and 'LKVERSION ' .. key .. ': holds a lock of another version of latchkey; stop the programs '
+    .. 'that use that version, then delete the key'
+    or 'LKTYPE ' .. key .. ': holds another type of value than this lock'

@@ -20,106 +20,100 @@
 --@constant QUEUES 4e15
 --@constant QUEUE 1e15
 --@constant COUNTS 8e15
-local index = {}
-local known -- the handles whose records were read
+local index
+local known -- for each handle whose records were read: its slot
 local heads -- for each mode: the members of the next waiters, in order
-local entries -- what the index has of each record: see entry_of
+local stored -- for each record: what the index has of it (state_of)
 local latest_is_gone -- whether the record with the latest deadline has changed
 
--- Returns digits. Several handles may share a slot, but that is rare.
+-- Returns digits. They follow from the last bytes of the client and of the number, so several handles may share a
+-- slot; that is rare.
 local function slot(handle)
-    return string.format('6%08d%07d', tonumber(string.sub(handle, 27, 32), 16),
-        tonumber(string.sub(handle, 40, 45), 16) % 10000000)
+    local client, number = struct.unpack('<I4xxxxxxxxxI4', handle, 29)
+    return string.format('6%07d%08d', client % 10000000, number % 100000000)
 end
 
-local function range(...)
-    return redis.call('ZRANGEBYSCORE', lock[INDEX_KEY], ...)
-end
-
-local function queue_range(mode, limit)
-    if mode == READ then return range('4e15', '(5e15', 'LIMIT', '0', limit) end
-    return range('5e15', '(6e15', 'LIMIT', '0', limit)
-end
-
--- Returns the bytes of a record, the members of its deadline, its ticket, its owner and its group, and the deadline;
--- nil for what it has not.
-local function entry_of(record, bytes)
-    local kind, handle = record[KIND], record[HANDLE]
+-- Returns the bytes of a record, the letter of its deadline, whether it has a ticket in the queue, the members of its
+-- owner and of its group, and the deadline; nil for what it has not.
+local function state_of(record, bytes)
+    local kind = record[KIND]
     if kind == GONE then return {} end
     local holds = kind < WAITER
     return { bytes or struct.pack(RECORD_FORMAT, unpack(record, RECORD_FROM, RECORD_TO)),
-        (holds and 'h' or kind == WAITER and 'w' or 'm') .. handle,
-        kind == WAITER and lock[UPGRADE] ~= handle and 'q' .. handle or nil,
+        holds and 'h' or kind == WAITER and 'w' or 'm',
+        kind == WAITER and lock[UPGRADE] ~= record[HANDLE] or nil,
         holds and record[OWNER] ~= '' and 'o' .. record[OWNER] or nil,
         holds and record[READS] > 0 and 'g' .. record[GROUP] or nil, kind ~= MISSED and record[DUE] or nil }
 end
 
-local function read(handle)
-    if known[handle] then return end
-    known[handle] = true
-    local at = slot(handle)
-    for _, bytes in ipairs(range(at, at)) do
-        local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
-        if record[HANDLE] == handle then records[#records + 1], entries[record] = record, entry_of(record, bytes) end
-    end
-end
-
-function index.pair(handle)
-    read(handle)
-    return indexed.packed.pair(handle)
-end
-
 -- Writes the records that have changed.
 local function flush()
-    local gone, words, steps = {}, {}, {}
-    for _, record in ipairs(records) do
+    local gone, words, steps = {}, {}, nil
+    for at = 1, #records do
+        local record = records[at]
         if not record[STORED] then
-            local was, is, kind, due = entries[record] or {}, entry_of(record), record[KIND], record[DUE]
-            for at = 1, 3 do
-                if was[at] and was[at] ~= is[at] then gone[#gone + 1] = was[at] end
+            local handle, kind, due = record[HANDLE], record[KIND], record[DUE]
+            local was, is = stored[record] or {}, state_of(record)
+            if was[1] and was[1] ~= is[1] then gone[#gone + 1] = was[1] end
+            if was[2] and was[2] ~= is[2] then gone[#gone + 1] = was[2] .. handle end
+            if was[3] and not is[3] then gone[#gone + 1] = 'q' .. handle end
+            if is[1] and is[1] ~= was[1] then
+                words[#words + 1], words[#words + 2] = known[handle] or slot(handle), is[1]
             end
-            if is[1] and is[1] ~= was[1] then words[#words + 1], words[#words + 2] = slot(record[HANDLE]), is[1] end
             if is[2] then
                 words[#words + 1] = kind < WAITER and due or kind == WAITER and -due or -MISSED_DUES - due
-                words[#words + 1] = is[2]
+                words[#words + 1] = is[2] .. handle
             end
-            if is[3] and is[3] ~= was[3] then
-                words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], is[3]
+            if is[3] and not was[3] then
+                words[#words + 1], words[#words + 2] = QUEUES + record[WRITES] * QUEUE + record[TICKET], 'q' .. handle
             end
-            for at = 4, 5 do
-                if was[at] ~= is[at] then
-                    if was[at] then steps[was[at]] = (steps[was[at]] or 0) - 1 end
-                    if is[at] then steps[is[at]] = (steps[is[at]] or 0) + 1 end
+            for part = 4, 5 do
+                if was[part] ~= is[part] then
+                    steps = steps or {}
+                    if was[part] then steps[was[part]] = (steps[was[part]] or 0) - 1 end
+                    if is[part] then steps[is[part]] = (steps[is[part]] or 0) + 1 end
                 end
             end
             latest_is_gone = latest_is_gone or was[6] == lock[LATEST] and is[6] ~= was[6]
             if is[6] and is[6] > lock[LATEST] then lock[LATEST] = is[6] end
-            entries[record], record[STORED] = is, true
+            stored[record], record[STORED] = is, true
         end
     end
-    for member, step in pairs(steps) do
-        local score = step ~= 0 and (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) + step
+    for member, step in pairs(steps or {}) do
+        local score = step ~= 0 and (redis.call('ZSCORE', index_key, member) or COUNTS) + step
         if score == COUNTS then
             gone[#gone + 1] = member
         elseif score then
             words[#words + 1], words[#words + 2] = score, member
         end
     end
-    if #words > 0 and #gone == 0 and not lk.may_be_refused then gone[1] = '' end -- see lk.write
+    if #words > 0 and #gone == 0 and not may_be_refused then gone[1] = '' end -- a full server: see save.lua
     -- unpack can return only a few thousand values.
-    for at = 1, #gone, 1000 do redis.call('ZREM', lock[INDEX_KEY], unpack(gone, at, math.min(at + 999, #gone))) end
-    for at = 1, #words, 1000 do redis.call('ZADD', lock[INDEX_KEY], unpack(words, at, math.min(at + 999, #words))) end
+    for at = 1, #gone, 1000 do redis.call('ZREM', index_key, unpack(gone, at, math.min(at + 999, #gone))) end
+    for at = 1, #words, 1000 do redis.call('ZADD', index_key, unpack(words, at, math.min(at + 999, #words))) end
 end
 
-local function count(member)
-    return (redis.call('ZSCORE', lock[INDEX_KEY], member) or COUNTS) - COUNTS
+-- Returns the earliest and the latest deadline of the holds that were read; nil if there are others.
+local function dues_of_holds()
+    local count, earliest, latest = 0, math.huge, 0
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] < WAITER then
+            count, earliest, latest = count + 1, math.min(earliest, record[DUE]), math.max(latest, record[DUE])
+        end
+    end
+    if count == lock[HOLDS] then return earliest, latest end
 end
 
-function index.counts_of(like)
-    local owner = like[OWNER] ~= '' and like[OWNER] or like[HANDLE]
-    local own = #owner == 45 and string.find(owner, '^[0-9a-f]+%-[0-9a-f]+$') and index.pair(owner)
-    flush()
-    return count('o' .. owner) + (own and own[OWNER] == '' and 1 or 0), count('g' .. like[GROUP])
+-- Returns the first deadline of a range; nil: there is none.
+local function first_due(command, from, to)
+    local found = redis.call(command, index_key, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
+    return found[2] and math.abs(found[2])
+end
+
+local function queue_members(mode, limit)
+    return redis.call('ZRANGEBYSCORE', index_key, mode == READ and '4e15' or '5e15',
+        mode == READ and '(5e15' or '(6e15', 'LIMIT', '0', limit)
 end
 
 -- Makes records of members of deadlines or tickets.
@@ -134,133 +128,107 @@ local function records_of(members)
     return found
 end
 
+index = {
+
+pair = function(handle)
+    if not known[handle] then
+        local at = slot(handle)
+        known[handle] = at
+        for _, bytes in ipairs(redis.call('ZRANGEBYSCORE', index_key, at, at)) do
+            local record = { 0, struct.unpack(RECORD_FORMAT, bytes) }
+            if record[HANDLE] == handle then
+                records[#records + 1], stored[record] = record, state_of(record, bytes)
+            end
+        end
+    end
+    return packed.pair(handle)
+end,
+
+counts_of = function(like, mode)
+    if dues_of_holds() then return packed.counts_of(like) end
+    local owner = like[OWNER] ~= '' and like[OWNER] or like[HANDLE]
+    local own = #owner == 45 and index.pair(owner) -- an owner may be a handle
+    flush()
+    local of_owner = redis.call('ZSCORE', index_key, 'o' .. owner) or COUNTS
+    local of_group = mode == READ and redis.call('ZSCORE', index_key, 'g' .. like[GROUP]) or COUNTS
+    return of_owner - COUNTS + (own and own[OWNER] == '' and 1 or 0), of_group - COUNTS
+end,
+
 -- Only the first waiters leave the queue, and only a client that comes back (SPEC 5.6) gets in before others. Its
 -- record was read then.
-function index.head(mode, ticket)
-    if ticket then
-        flush()
-        local from = QUEUES + mode * QUEUE
-        return nil, redis.call('ZCOUNT', lock[INDEX_KEY], from, from + ticket - 1)
-    end
+head = function(mode)
     local _, first
     repeat
         if not heads[mode] or not heads[mode][1] then
             flush()
-            heads[mode] = queue_range(mode, '2')
+            heads[mode] = queue_members(mode, '2')
         end
         _, first = index.pair(string.sub(heads[mode][1], 2))
         if not first or first[KIND] ~= WAITER then table.remove(heads[mode], 1) end
     until first and first[KIND] == WAITER
-    local among_read = indexed.packed.head(mode)
-    return among_read and among_read[TICKET] < first[TICKET] and among_read or first
-end
+    for _, record in ipairs(records) do
+        if record[KIND] == WAITER and record[WRITES] == mode and record[TICKET] < first[TICKET]
+            and record[HANDLE] ~= lock[UPGRADE] then
+            first = record
+        end
+    end
+    return first
+end,
 
--- Returns the first deadline of a range; nil: there is none.
-local function first_due(command, from, to)
-    local found = redis.call(command, lock[INDEX_KEY], from, to, 'WITHSCORES', 'LIMIT', '0', '1')
-    return found[2] and math.abs(found[2])
-end
-
-function index.earliest()
+rank = function(mode, ticket)
     flush()
-    local of_holds = first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
+    local from = QUEUES + mode * QUEUE
+    return redis.call('ZCOUNT', index_key, from, from + ticket - 1)
+end,
+
+earliest = function()
+    flush()
+    local of_holds = dues_of_holds() or first_due('ZRANGEBYSCORE', '(0', '(4e15') or math.huge
     return math.min(of_holds, first_due('ZREVRANGEBYSCORE', '(0', '(-4e15') or of_holds)
-end
+end,
 
-function index.sorted(kind, mode, _, limit)
+sorted = function(kind, mode, _, limit)
     flush()
-    return records_of(kind == HOLD and range('(0', '(4e15', 'LIMIT', '0', limit) or queue_range(mode, limit))
-end
-
-function index.save()
-    flush()
-    if latest_is_gone then
-        lock[LATEST] = math.max(first_due('ZREVRANGEBYSCORE', '(4e15', '(0') or 0,
-            first_due('ZRANGEBYSCORE', '(-4e15', '(0') or 0)
-    end
-    local count = lock[HOLDS] + lock[READERS] + lock[WRITERS] + lock[MISSES] + (lock[UPGRADE] ~= '' and 1 or 0)
-    if count > FEW then
-        lock[FORM], lock[COUNT] = INDEXED, 0
-        lk.write('SET', struct.pack(INDEXED_FORMAT, unpack(lock, 1, INDEXED_LENGTH)), 'PXAT', lk.expiry(lock[LATEST]))
-        local expires_ms = math.min(lk.expires_ms, math.ceil((lock[LATEST] + LIVENESS) / 1000))
-        redis.call('PEXPIREAT', lock[INDEX_KEY], string.format('%.0f', expires_ms))
-    else
-        lk.write('SET', lk.header(count) .. table.concat(range('6e15', '(7e15')), 'PXAT', lk.expiry(lock[LATEST]))
-        redis.call('DEL', lock[INDEX_KEY])
-    end
-end
-index.save_due = index.save
-
--- Returns the members that have expired, with the one that is always there; or nil and an error.
-local function expired_members()
-    local key = lock[INDEX_KEY]
-    if not key then
-        return nil, 'LKKEYS ' .. lock[KEY] .. ': the lock has many holds and waiters; pass its second key, too'
-    end
-    local found = redis.pcall('ZRANGEBYSCORE', key, '-' .. now_text, now_text)
-    if not found.err then return found end
-    if not string.find(found.err, 'WRONGTYPE') then return nil, found.err end -- the rights to it
-    return nil, 'LKTYPE ' .. key .. ': holds another type of value than this lock'
-end
+    return records_of(kind == HOLD and redis.call('ZRANGEBYSCORE', index_key, '(0', '(4e15', 'LIMIT', '0', limit)
+        or queue_members(mode, limit))
+end,
+}
 
 indexed = {
 
--- Each encoding has its own functions for the same questions.
-packed = {},
+begin = function()
+    known, heads, stored, latest_is_gone, ask = {}, {}, {}, false, index
+end,
 
-use = function(functions)
-    for name, made in pairs(functions) do lk[name] = made end
+records_of = records_of,
+
+-- Returns the members that have expired, with the one that is always there; or a table with an error.
+expired_members = function()
+    if not index_key then
+        return { err = 'LKKEYS ' .. key .. ': the lock has many holds and waiters; pass its second key, too' }
+    end
+    local found = redis.pcall('ZRANGEBYSCORE', index_key, '-' .. now_text, now_text)
+    if found.err and string.find(found.err, 'WRONGTYPE') then -- otherwise it is the rights to it
+        found.err = 'LKTYPE ' .. index_key .. ': holds another type of value than this lock'
+    end
+    return found
 end,
 
 -- A full server refuses a command that adds nothing, too, unless the script has changed something. Returns its
 -- error, or nil.
 full_error = function()
-    local reply = lk.may_be_refused and redis.pcall('ZADD', lock[INDEX_KEY], 'XX', '0', '')
+    local reply = may_be_refused and redis.pcall('ZADD', index_key, 'XX', '0', '')
     return type(reply) == 'table' and (string.match(reply.err, 'OOM .*') or reply.err) or nil
 end,
 
-begin = function()
-    known, heads, entries, latest_is_gone = {}, {}, {}, false
-    indexed.use(index)
-end,
-
--- Returns an error if there is one.
-open = function()
-    local members, fault = expired_members()
-    if fault then return fault end
-    if #members > 0 then
-        indexed.begin()
-        if lock[MISSES] > 0 then
-            for _, member in ipairs(range(-MISSED_DUES - now, -MISSED_DUES)) do members[#members + 1] = member end
-        end
-        local expired = records_of(members)
-        lock[EXPIRED] = expired[1] and expired
-        return nil
+-- Writes the records. Returns the latest deadline.
+save = function()
+    flush()
+    if latest_is_gone then
+        local _, of_holds = dues_of_holds()
+        lock[LATEST] = math.max(of_holds or first_due('ZREVRANGEBYSCORE', '(4e15', '(0') or 0,
+            first_due('ZRANGEBYSCORE', '(-4e15', '(0') or 0)
     end
-    -- Every hold and every waiter expired so long ago that the index has expired, too.
-    local fence, mark, marked_until = lock[LAST_FENCE], lock[MARK], lock[MARK] > 0 and lock[MARK_UNTIL] or 0
-    if lock[WRITE_HOLDS] > 0 then mark = fence end -- SPEC 6.1
-    marked_until = math.max(marked_until, lock[LATEST] + HOUR) -- SPEC 6.4
-    local value = lock[VALUE]
-    lk.open(lock[KEY], lock[INDEX_KEY], false)
-    lock[VALUE], lock[LAST_FENCE], lock[MARK], lock[MARK_UNTIL], lock[CHANGED] = value, fence, mark, marked_until, true
-end,
-
--- A packed lock has too many records. An index that is there belongs to a lock that is gone. It is not deleted
--- and written in one call: in a slot that is being moved, that write would fail.
-grow = function()
-    local members, fault = expired_members()
-    if fault then return fault end
-    if #members > 0 then
-        redis.call('DEL', lock[INDEX_KEY])
-        return 'LKKEYS ' .. lock[KEY] .. ': ask again'
-    end
-    fault = indexed.full_error()
-    if fault then return fault end
-    indexed.begin()
-    redis.call('ZADD', lock[INDEX_KEY], '0', '.')
-    for _, record in ipairs(records) do record[STORED] = nil end
-    return index.save()
+    return lock[LATEST]
 end,
 }
-for name in pairs(index) do indexed.packed[name] = lk[name] end

@@ -4,24 +4,17 @@
 -- Reply the line `lock time`, then policy fence abandoned holders waiters hold-rows waiter-rows
 --@include clock.lua
 local unpacked, limit, rest = pcall(struct.unpack, '<d', #ARGV == 1 and ARGV[1] or '')
-unpacked = unpacked and rest == #ARGV[1] + 1
 --@include arguments.lua
-local fault = request_fault(1)
-fault = fault or number_fault('limit', limit, 0, 100000, 'must be at most 100000')
+local wrong = keys_fault(1) or number_fault('limit', limit, 0, 100000, 'must be at most 100000')
+local handle
+--@include enter.lua
 if fault then return { err = fault } end
---@include lock.lua
 --@include sorted.lua
-
-fault = lk.open(KEYS[1], KEYS[2], redis.pcall('GET', KEYS[1]))
-if fault then return { err = fault } end
-
-lk.make_queue()
 
 local POLICIES = { 'fair', 'phase-fair', 'prefer-writer', 'prefer-reader' }
 local holding, waiting = lock[HOLDS], lock[READERS] + lock[WRITERS] + (lock[UPGRADE] ~= '' and 1 or 0)
 local abandoned = lock[MARK] > 0
-local upgrade
-if lock[UPGRADE] ~= '' then upgrade = select(2, lk.pair(lock[UPGRADE])) end
+if upgrade ~= '' then _, upgrade = ask.pair(upgrade) else upgrade = nil end
 
 local function owner_of(record)
     return record[OWNER] ~= '' and record[OWNER] or record[HANDLE]
@@ -44,61 +37,48 @@ for _, hold in ipairs(upgrade and lock[EXPIRED] or {}) do
     end
 end
 holding, waiting = holding - expired_holds, waiting - expired_waiters
-if upgrade and of_upgrade >= lk.counts_of(upgrade) then
-    upgrade, waiting = nil, waiting - 1
+if upgrade and of_upgrade >= ask.counts_of(upgrade) then upgrade, waiting = nil, waiting - 1 end
+
+-- Returns the ms that are left to a record, and its age.
+local function times_ms(record)
+    return math.floor((record[DUE] - now) / 1000), math.max(0, math.floor((now - record[SINCE]) / 1000))
 end
 
-local function left_ms(record)
-    return math.floor((record[DUE] - now) / 1000)
+local hold_rows, found = {}, ask.sorted(HOLD, READ, DUE, limit + expired_holds)
+for at = expired_holds + 1, #found do
+    local its_hold = found[at]
+    local left_ms, held_ms = times_ms(its_hold)
+    hold_rows[#hold_rows + 1] = { its_hold[HANDLE], owner_of(its_hold), its_hold[GROUP], its_hold[READS],
+        its_hold[WRITES], left_ms, held_ms, its_hold[FENCE], its_hold[KIND] == UNCLAIMED and 1 or 0, its_hold[WHO] }
 end
 
-local function age_ms(record)
-    return math.max(0, math.floor((now - record[SINCE]) / 1000))
-end
-
-local function hold_rows()
-    local rows, sorted = {}, lk.sorted(HOLD, READ, DUE, limit + expired_holds)
-    for at = expired_holds + 1, #sorted do
-        local hold = sorted[at]
-        rows[#rows + 1] = { hold[HANDLE], owner_of(hold), hold[GROUP], hold[READS],
-            hold[WRITES], left_ms(hold), age_ms(hold), hold[FENCE], hold[KIND] == UNCLAIMED and 1 or 0, hold[WHO] }
+-- SPEC 3.5: the waiters in order, without those that have expired.
+local waiting_readers = ask.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
+local waiting_writers = ask.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
+--@include before.lua
+local waiter_rows, list, shown, r, w = {}, { upgrade }, 0, 1, 1
+while waiting_readers[r] or waiting_writers[w] do
+    local reader, writer = waiting_readers[r], waiting_writers[w]
+    if reader and reader[DUE] <= now then
+        r = r + 1
+    elseif writer and (writer[DUE] <= now or writer[HANDLE] == lock[UPGRADE]) then
+        w = w + 1
+    elseif reader and (not writer or (before and shown >= before)
+        or (not before and reader[TICKET] < writer[TICKET])) then
+        list[#list + 1], r = reader, r + 1
+    else
+        list[#list + 1], w, shown = writer, w + 1, shown + 1
     end
-    return rows
 end
 
--- SPEC 3.5. Returns the waiters in order, without those that have expired.
-local function in_order()
-    local readers = lk.sorted(WAITER, READ, TICKET, limit + expired_waiters + 1)
-    local writers = lk.sorted(WAITER, WRITE, TICKET, limit + expired_waiters + 1)
-    local before, shown, list, r, w = queue.writers_before_readers(), 0, { upgrade }, 1, 1
-    while readers[r] or writers[w] do
-        local reader, writer = readers[r], writers[w]
-        if reader and reader[DUE] <= now then
-            r = r + 1
-        elseif writer and (writer[DUE] <= now or writer[HANDLE] == lock[UPGRADE]) then
-            w = w + 1
-        elseif reader and (not writer or (before and shown >= before)
-            or (not before and reader[TICKET] < writer[TICKET])) then
-            list[#list + 1], r = reader, r + 1
-        else
-            list[#list + 1], w, shown = writer, w + 1, shown + 1
-        end
-    end
-    return list
-end
-
-local function waiter_rows()
-    local rows, list = {}, in_order()
-    for at = 1, math.min(limit, #list) do
-        local waiter = list[at]
-        rows[at] = { waiter[HANDLE], owner_of(waiter), waiter[GROUP],
-            waiter == upgrade and 'upgrade' or waiter[WRITES] == READ and 'read' or 'write', left_ms(waiter),
-            age_ms(waiter), waiter[LAST_REQ], waiter[WHO] }
-    end
-    return rows
+for at = 1, math.min(limit, #list) do
+    local its_waiter = list[at]
+    local left_ms, waited_ms = times_ms(its_waiter)
+    waiter_rows[at] = { its_waiter[HANDLE], owner_of(its_waiter), its_waiter[GROUP], its_waiter == upgrade and 'upgrade'
+        or its_waiter[WRITES] == READ and 'read' or 'write', left_ms, waited_ms, its_waiter[LAST_REQ], its_waiter[WHO] }
 end
 
 local alive = holding + waiting > 0
 return { 'lock ' .. now_text, alive and POLICIES[lock[POLICY] + 1] or '',
     (alive or abandoned or lock[LAST_FENCE] > now) and lock[LAST_FENCE] or 0, abandoned and 1 or 0, holding,
-    waiting, hold_rows(), waiter_rows() }
+    waiting, hold_rows, waiter_rows }

@@ -1,7 +1,6 @@
 -- SPEC 11.1, 1.1: checks the keys of one lock. Returns the error, or nil. `index_key` may be nil.
 local function key_fault(key, index_key)
     local others = index_key and index_key ~= key .. ':i'
-    if not others and #key <= 512 and string.find(key, '^[^{}]+:{[^}%%%z][^%z]*}$') then return nil end -- usual names
     local tag = string.match(key, '^[^{}]+:{(.*)}$')
     if others or not tag or tag == '%' or string.find(tag, '^}') or string.find(tag, '^%%[^%%}]') then
         return 'LKARG keys: not the keys of one lock'

@@ -7,44 +7,51 @@ lose = function(hold, instant)
         lock[MARK_UNTIL] = math.max(lock[MARK] > 0 and lock[MARK_UNTIL] or 0, instant + HOUR)
         lock[MARK], lock[MARK_OF] = lock[LAST_FENCE], 0
     end
-    lk.hold_remove(hold)
+    lk.recount(hold, 0, 0)
     return lock[UPGRADE] == hold[HANDLE]
 end,
 
 -- Holds were lost.
 finish = function(upgrade_too)
     if lock[UPGRADE] == '' then return end
-    local _, upgrade = lk.pair(lock[UPGRADE])
-    if upgrade_too or lk.counts_of(upgrade) == 0 then queue.remove(upgrade) end
+    local _, upgrade = ask.pair(lock[UPGRADE])
+    if upgrade_too or ask.counts_of(upgrade) == 0 then queue.remove(upgrade) end
 end,
 
--- SPEC 5.6: a grant that its client did not claim in time, and made no request since.
-is_missed = function(hold)
-    local _, waiter = lk.pair(hold[HANDLE])
-    return hold[KIND] == UNCLAIMED and hold[READS] + hold[WRITES] == 1 and hold[BY] == BY_ACQUIRE
-        and hold[LAST_REQ] == hold[GRANTED_FOR] and not waiter
-        and hold[SINCE] + math.min(hold[LEASE], LIVENESS) > now
+-- Settles after holds or waiters were lost. SPEC 1.7: this may be the end of the life.
+settle = function()
+    queue.settle()
+    if lock[HOLDS] + lock[MISSES] > 0 then return end
+    lock[POLICY], lock[PHASE], lock[GROUPED], lock[READ_GROUP] = FAIR, READ, 0, ''
+    lock[FLOOR], lock[LAST_TICKET], lock[MARK_OF] = 0, 0, 0
+    if lock[MARK] == 0 and lock[LAST_FENCE] <= now then lock[LAST_FENCE] = 0 end
 end,
 
+-- SPEC 5.6: if the client of the hold did not claim it in time, and made no request since, the hold becomes a missed
+-- waiter of the same mode. Returns whether it does.
 miss = function(hold)
-    local was_marked = lock[MARK] > 0
+    local _, waiter = ask.pair(hold[HANDLE])
+    local was_marked, mode, kept_until = lock[MARK] > 0, hold[WRITES], hold[SINCE] + math.min(hold[LEASE], LIVENESS)
+    if hold[KIND] ~= UNCLAIMED or hold[READS] + mode ~= 1 or hold[BY] ~= BY_ACQUIRE
+        or hold[LAST_REQ] ~= hold[GRANTED_FOR] or waiter or kept_until <= now then
+        return false
+    end
     losses.lose(hold, hold[DUE])
-    hold[KIND], lock[MISSES] = MISSED, lock[MISSES] + 1
-    hold[DUE] = hold[SINCE] + math.min(hold[LEASE], LIVENESS)
-    if hold[WRITES] == 1 and not was_marked then lock[MARK_OF] = hold[TICKET] end
+    hold[KIND], hold[READS], hold[WRITES], hold[DUE] = MISSED, 1 - mode, mode, kept_until
+    lock[MISSES] = lock[MISSES] + 1
+    if mode == WRITE and not was_marked then lock[MARK_OF] = hold[TICKET] end
+    return true
 end,
 
 -- SPEC 5.2.
 drop_expired = function()
     local latest, upgrade_too = 0, false
-    local waiters = {} -- removed last, because is_missed must see them
+    local waiters = {} -- removed last, because miss must see them
     for _, record in ipairs(lock[EXPIRED]) do
         if record[KIND] < MISSED then latest = math.max(latest, record[DUE]) end
         if record[KIND] >= WAITER then
             waiters[#waiters + 1] = record
-        elseif losses.is_missed(record) then
-            losses.miss(record)
-        else
+        elseif not losses.miss(record) then
             upgrade_too = losses.lose(record, record[DUE]) or upgrade_too
         end
     end

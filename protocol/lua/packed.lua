@@ -1,18 +1,18 @@
 -- A packed lock: the header and all records are one string. The records are few, so each question is a
 -- scan. indexed.lua has the same functions for an indexed lock.
 --@include limits.lua
+local packed = {
 
 -- Returns the hold and the waiter of a handle.
 pair = function(handle)
     local hold, waiter
     for at = 1, #records do
         local record = records[at]
-        if record[HANDLE] == handle then
-            if record[KIND] < WAITER then
-                hold = record
-            elseif record[KIND] ~= GONE then
-                waiter = record
-            end
+        local kind = record[HANDLE] == handle and record[KIND] or GONE
+        if kind < WAITER then
+            hold = record
+        elseif kind < GONE then
+            waiter = record
         end
     end
     return hold, waiter
@@ -34,18 +34,25 @@ counts_of = function(like)
     return of_owner, of_group
 end,
 
--- Returns the waiter of a mode with the lowest ticket, without the upgrade; and how many have a ticket below
--- `ticket`.
-head = function(mode, ticket)
-    local count, first = 0
+-- Returns the waiter of a mode with the lowest ticket, without the upgrade: the records stand in that order.
+head = function(mode)
     for at = 1, #records do
         local record = records[at]
-        if record[KIND] == WAITER and record[WRITES] == mode and record[HANDLE] ~= lock[UPGRADE] then
-            if not first or record[TICKET] < first[TICKET] then first = record end
-            if ticket and record[TICKET] < ticket then count = count + 1 end
+        if record[KIND] == WAITER and record[WRITES] == mode and record[HANDLE] ~= lock[UPGRADE] then return record end
+    end
+end,
+
+-- Returns how many waiters of a mode, without the upgrade, have a ticket below `ticket`.
+rank = function(mode, ticket)
+    local count = 0
+    for at = 1, #records do
+        local record = records[at]
+        if record[KIND] == WAITER and record[WRITES] == mode and record[TICKET] < ticket
+            and record[HANDLE] ~= lock[UPGRADE] then
+            count = count + 1
         end
     end
-    return first, count
+    return count
 end,
 
 -- Returns the earliest deadline of all holds and waiters.
@@ -57,43 +64,4 @@ earliest = function()
     end
     return earliest
 end,
-
--- Writes the lock. Records that have not changed are copied from the value that was read. Returns an error if there
--- is one; nothing has changed then.
-save = function()
-    local bytes, count, latest = '', 0, 0
-    local from, to = 0, -1 -- unchanged records, side by side
-    for at = 1, #records do
-        local record = records[at]
-        if record[KIND] ~= GONE then
-            count = count + 1
-            if record[KIND] ~= MISSED and record[DUE] > latest then latest = record[DUE] end
-            if not record[STORED] then
-                bytes = bytes .. struct.pack(RECORD_FORMAT, unpack(record, RECORD_FROM, RECORD_TO))
-            elseif record[START] == to + 1 then
-                to = record[STORED] - 1
-            else
-                if to > from then bytes = bytes .. string.sub(lock[VALUE], from, to) end
-                from, to = record[START], record[STORED] - 1
-            end
-        end
-    end
-    if to > from then bytes = bytes .. string.sub(lock[VALUE], from, to) end
-    if count > MOST then
-        lk.make_index()
-        return indexed.grow()
-    end
-    return lk.write('SET', lk.header(count) .. bytes, 'PXAT', lk.expiry(latest))
-end,
-
--- Writes the deadline of `moved`, if nothing else has changed. Returns an error if there is one.
-save_due = function(moved)
-    local latest = 0
-    for at = 1, #records do
-        local record = records[at]
-        if record[KIND] ~= MISSED and record[DUE] > latest then latest = record[DUE] end
-    end
-    local fault = lk.write('SETRANGE', string.format('%d', moved[START] + DUE_AT - 1), struct.pack('<d', moved[DUE]))
-    if fault then return fault end
-    redis.call('PEXPIREAT', lock[KEY], lk.expiry(latest))
-end,
+}

@@ -1,7 +1,7 @@
 -- For inspect and force.
 
 -- Returns the holds, or the waiters of a mode, by the field `key` and then by handle.
-lk.sorted = lk.sorted or function(kind, mode, key, limit)
+packed.sorted = function(kind, mode, key, limit)
     local found = {}
     for _, record in ipairs(records) do
         if kind == HOLD and record[KIND] < WAITER or record[KIND] == kind and record[WRITES] == mode then

@@ -88,6 +88,23 @@ static lk_status choose_time(lki_choice *self, const sources *all, lki_config_ke
     return status;
 }
 
+/* `local:` has no replicas: a setting of the machine does not mean it. */
+static lk_status choose_replicas(lki_choice *self, const sources *all, lki_error *error) {
+    lk_client_options *options = &self->options;
+    const char *text = NULL;
+    lk_status status = LK_OK;
+    if (is_local(self->url))
+        return LK_OK;
+    if (!options->min_replicas)
+        status = choose_text(self, all, LKI_CONFIG_MIN_REPLICAS, &text, error);
+    if (status == LK_OK && text && !lki_config_replicas(text, &options->min_replicas))
+        status = lki_error_set(error, LK_INTERNAL, "min_replicas \"%s\" is not valid", text);
+    if (status == LK_OK)
+        status =
+            choose_time(self, all, LKI_CONFIG_REPLICA_TIMEOUT, &options->replica_timeout_ms, error);
+    return status;
+}
+
 /* ------------------------------------------------------------------------------ the server */
 
 static lk_status choose_url(lki_choice *self, sources *all, const char *given, lki_error *error) {
@@ -208,7 +225,7 @@ static lk_status choose_all(lki_choice *self, sources *all, const char *url, lki
                               error)) ||
         (status = choose_time(self, all, LKI_CONFIG_COMMAND_TIMEOUT, &options->command_timeout_ms,
                               error)) ||
-        (status = choose_tls(self, all, error)))
+        (status = choose_replicas(self, all, error)) || (status = choose_tls(self, all, error)))
         return status;
     return choose_passwords(self, all, error);
 }

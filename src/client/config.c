@@ -13,7 +13,16 @@
 
 enum { WHERE_MOST = 512, WHAT_MOST = 200, KEY_SHOWN_MOST = 40, PATH_SHOWN_MOST = 400 };
 
-typedef enum { KIND_URL, KIND_PREFIX, KIND_APP, KIND_PATH, KIND_TEXT, KIND_TIME, KIND_FLAG } kind;
+typedef enum {
+    KIND_URL,
+    KIND_PREFIX,
+    KIND_APP,
+    KIND_PATH,
+    KIND_TEXT,
+    KIND_TIME,
+    KIND_REPLICAS,
+    KIND_FLAG
+} kind;
 
 #define KEY_ROW(key, name, variable, kind) {name, variable, KIND_##kind},
 static const struct {
@@ -52,6 +61,18 @@ bool lki_config_time(const char *text, int64_t *ms) {
     return false;
 }
 
+bool lki_config_replicas(const char *text, int *out) {
+    int number = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++)
+        if ((number = number * 10 + (*at - '0')) > LKI_REPLICAS_MOST)
+            return false;
+    if (*at || at == text)
+        return false;
+    *out = number;
+    return true;
+}
+
 bool lki_config_flag(const char *text, bool *out) {
     static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"0", "1"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -85,6 +106,7 @@ static lk_status check_url(const char *url, const char *where, lki_error *error)
 /* Why the value is not valid; NULL: it is. */
 static const char *fault_of(lki_config_key key, const char *value, bool in_file) {
     int64_t ms;
+    int replicas;
     bool flag;
     switch (keys[key].kind) {
     case KIND_PREFIX:
@@ -97,6 +119,8 @@ static const char *fault_of(lki_config_key key, const char *value, bool in_file)
         return lki_config_time(value, &ms)
                    ? NULL
                    : "must be a whole number and a unit, 1ms to 24h: 500ms, 5s, 1m";
+    case KIND_REPLICAS:
+        return lki_config_replicas(value, &replicas) ? NULL : "must be a whole number, 0 to 1000";
     case KIND_FLAG:
         return lki_config_flag(value, &flag) ? NULL : "must be yes or no";
     case KIND_URL:

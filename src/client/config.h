@@ -22,6 +22,8 @@
     X(SENTINEL_PASSWORD_FILE, "sentinel_password_file", "LATCHKEY_SENTINEL_PASSWORD_FILE", PATH) \
     X(CONNECT_TIMEOUT, "connect_timeout", "LATCHKEY_CONNECT_TIMEOUT", TIME)                      \
     X(COMMAND_TIMEOUT, "command_timeout", "LATCHKEY_COMMAND_TIMEOUT", TIME)                      \
+    X(MIN_REPLICAS, "min_replicas", "LATCHKEY_MIN_REPLICAS", REPLICAS)                           \
+    X(REPLICA_TIMEOUT, "replica_timeout", "LATCHKEY_REPLICA_TIMEOUT", TIME)                      \
     X(REQUIRE_SERVER, "require_server", "LATCHKEY_REQUIRE_SERVER", FLAG)
 
 #define LKI_CONFIG_ENUM(key, name, variable, kind) LKI_CONFIG_##key,
@@ -31,8 +33,12 @@ typedef enum { LKI_CONFIG_KEYS(LKI_CONFIG_ENUM) LKI_CONFIG_COUNT } lki_config_ke
 const char *lki_config_name(lki_config_key);     /* in a file */
 const char *lki_config_variable(lki_config_key); /* in the environment */
 
-/* A time is 1 ms to a day; a flag is yes, no, true, false, 1 or 0. False: the text is not one. */
+/*
+ * A time is 1 ms to a day; a number of replicas is 0 to LKI_REPLICAS_MOST; a flag is yes, no, true,
+ * false, 1 or 0. False: the text is not one.
+ */
 bool lki_config_time(const char *text, int64_t *ms);
+bool lki_config_replicas(const char *text, int *out);
 bool lki_config_flag(const char *text, bool *out);
 
 /*

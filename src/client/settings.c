@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMEOUT_DEFAULT_MS = 5000, APP_MOST = 128, HOST_MOST = 64 };
+enum { TIMEOUT_DEFAULT_MS = 5000, REPLICA_TIMEOUT_MS = 1000, APP_MOST = 128, HOST_MOST = 64 };
 
 static lk_status read_timeout(int64_t given_ms, const char *name, int64_t *out, lki_error *error) {
     if (given_ms < 0 || given_ms > LKI_TIMEOUT_MOST_MS)
@@ -56,18 +56,34 @@ static lk_status read_app(const char *given, lki_settings *out, lki_error *error
                : lki_error_no_memory(error);
 }
 
+/* After the timeouts: a WAIT must end before the connection counts as silent. */
+static lk_status read_replicas(const lk_client_options *options, lki_settings *out,
+                               lki_error *error) {
+    int64_t timeout_ms = options->replica_timeout_ms, most_ms = out->command_timeout_ms / 2;
+    if (options->min_replicas < 0 || options->min_replicas > LKI_REPLICAS_MOST)
+        return lki_error_set(error, LK_INVALID, "min_replicas must be 0 to %d, not %d",
+                             LKI_REPLICAS_MOST, options->min_replicas);
+    if (timeout_ms < 0 || timeout_ms > most_ms)
+        return lki_error_set(error, LK_INVALID,
+                             "replica_timeout_ms must be 0 to %lld, half of command_timeout_ms, "
+                             "not %lld",
+                             (long long)most_ms, (long long)timeout_ms);
+    out->min_replicas = options->min_replicas;
+    out->replica_timeout_ms = timeout_ms ? timeout_ms : REPLICA_TIMEOUT_MS;
+    if (out->replica_timeout_ms > most_ms)
+        out->replica_timeout_ms = most_ms > 0 ? most_ms : 1; /* 0 would mean for ever */
+    return LK_OK;
+}
+
 static lk_status read_all(const lk_client_options *options, lki_settings *out, lki_error *error) {
     lk_status status = LK_OK;
-    if (options->min_replicas || options->replica_timeout_ms)
-        return lki_error_set(error, LK_UNSUPPORTED,
-                             "%s is not supported by this version of latchkey; leave it 0",
-                             options->min_replicas ? "min_replicas" : "replica_timeout_ms");
     if (options->tls_key && !options->tls_cert)
         return lki_error_set(error, LK_INVALID, "tls_key without tls_cert; give both");
     if ((status = read_timeout(options->connect_timeout_ms, "connect_timeout_ms",
                                &out->connect_timeout_ms, error)) ||
         (status = read_timeout(options->command_timeout_ms, "command_timeout_ms",
                                &out->command_timeout_ms, error)) ||
+        (status = read_replicas(options, out, error)) ||
         (status = read_prefix(options->prefix, &out->prefix, error)) ||
         (status = read_app(options->app, out, error)))
         return status;

@@ -29,14 +29,16 @@ static void undo_grant(lki_operation *op, uint64_t fence) {
     }
     op->in_doubt = true;
     op->retry_us = lki_after_ms(lki_now_us(), CANCEL_RETRY_MS);
-    if (op->kind == LKI_DO_ACQUIRE)
+    if (op->state == LKI_CONFIRMING) {
+        op->cancel_status = op->result.status;
+        lki_operation_set(op, LKI_CANCELING);
+    } else if (op->kind == LKI_DO_ACQUIRE) {
         lki_operation_cancel(op, op->result.status);
-    else
+    } else
         lki_operation_set(op, LKI_UNSENT);
 }
 
-void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
-                         bool claimed) {
+static void granted(lki_operation *op, const lki_answer *answer, int64_t from_us, bool claimed) {
     lk_lock *lock = op->lock;
     if (lock->lost)
         lki_operation_report(op, LK_LOST, NULL);
@@ -52,6 +54,27 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
     lki_hold_granted(lock, op->mode, answer, from_us, claimed);
     lki_operation_report(op, LK_OK, NULL);
     lki_operation_over(op);
+}
+
+/*
+ * A grant that was not claimed is not confirmed: the claim would be. Only the answer to a cancel
+ * can be one here; it came too late for the caller.
+ */
+void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
+                         bool claimed) {
+    bool needs_replicas = op->lock->session->settings.min_replicas;
+    if (needs_replicas && !claimed)
+        lki_operation_report(op, op->cancel_status, NULL);
+    if (!lki_operation_confirm(op, answer, from_us))
+        granted(op, answer, from_us, claimed);
+}
+
+void lki_acquire_confirmed(lki_operation *op, const char *why) {
+    lki_answer answer = op->unconfirmed;
+    if (why)
+        lki_operation_report(op, LK_UNAVAILABLE, "the lock was granted and given back, because %s",
+                             why);
+    granted(op, &answer, op->from_us, true);
 }
 
 /* ------------------------------------------------------------------------------ answered */

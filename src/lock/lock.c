@@ -481,7 +481,7 @@ lki_bytes *lki_lock_begin_request(lk_lock *lock) {
 }
 
 static bool is_on_way(const lki_operation *op) {
-    return op && (op->ask.on_way || op->cancel.on_way);
+    return op && (op->ask.on_way || op->cancel.on_way || op->state == LKI_CONFIRMING);
 }
 
 void lki_lock_recheck(const lk_lock *lock) {

@@ -75,10 +75,12 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
                          .server_us = message->server_us};
     int64_t from_us = granted_from_us(lock->server, op);
     bool has_time = lki_lease_end_us(from_us, message->ms) >= now_us + LEFT_LEAST_US;
+    bool needs_replicas = lock->session->settings.min_replicas; /* they confirm the claim */
     /*
      * While the last release of a hold has no answer, the grant may belong to it or to a new one.
      */
-    if (has_time && !is_missed(op, message) && !is_spoken_for(op) && !lki_hold_is_ending(lock)) {
+    if (has_time && !needs_replicas && !is_missed(op, message) && !is_spoken_for(op) &&
+        !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
         return;
     }

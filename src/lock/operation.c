@@ -57,10 +57,12 @@ static bool is_allowed(lki_state from, lki_state to) {
         [LKI_PENDING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
         [LKI_UNSENT] = 1U << LKI_ASKED | 1U << LKI_CANCELING | 1U << LKI_OVER,
         [LKI_ASKED] = 1U << LKI_UNSENT | 1U << LKI_WAITING | 1U << LKI_SUBSCRIBING |
-                      1U << LKI_CANCELING | 1U << LKI_OVER,
-        [LKI_WAITING] = 1U << LKI_UNSENT | 1U << LKI_CANCELING | 1U << LKI_OVER,
+                      1U << LKI_CANCELING | 1U << LKI_CONFIRMING | 1U << LKI_OVER,
+        [LKI_WAITING] =
+            1U << LKI_UNSENT | 1U << LKI_CANCELING | 1U << LKI_CONFIRMING | 1U << LKI_OVER,
         [LKI_SUBSCRIBING] = 1U << LKI_UNSENT | 1U << LKI_OVER,
-        [LKI_CANCELING] = 1U << LKI_OVER,
+        [LKI_CANCELING] = 1U << LKI_CONFIRMING | 1U << LKI_OVER,
+        [LKI_CONFIRMING] = 1U << LKI_CANCELING | 1U << LKI_UNSENT | 1U << LKI_OVER,
         [LKI_OVER] = 0,
     };
     return arrows[from] & 1U << to;
@@ -229,7 +231,7 @@ static const lki_operation *blocker_of(const lki_operation *op) {
 }
 
 static bool is_on_way(const lki_operation *op) {
-    return op->ask.on_way || op->cancel.on_way;
+    return op->ask.on_way || op->cancel.on_way || op->state == LKI_CONFIRMING;
 }
 
 /* When the server will have been silent about it, or not connected, for too long. */
@@ -260,7 +262,8 @@ int64_t lki_operation_due_us(const lki_operation *op) {
     if (op->reported)
         return LKI_NEVER;
     int64_t give_up = give_up_us(op);
-    return op->state == LKI_CANCELING || op->deadline_us > give_up ? give_up : op->deadline_us;
+    bool is_ending = op->state == LKI_CANCELING || op->state == LKI_CONFIRMING;
+    return is_ending || op->deadline_us > give_up ? give_up : op->deadline_us;
 }
 
 void lki_operation_time_up(lki_operation *op, int64_t now_us) {
@@ -296,6 +299,11 @@ void lki_operation_cancel(lki_operation *op, lk_status status) {
     assert(op->kind == LKI_DO_ACQUIRE);
     if (op->state == LKI_CANCELING || op->state == LKI_OVER)
         return;
+    if (op->state == LKI_CONFIRMING) { /* soon decided; a grant without a caller is undone */
+        if (status != LK_TIMEOUT)
+            lki_operation_report(op, status, NULL);
+        return;
+    }
     bool unknown_to_server = op->state == LKI_PENDING || op->state == LKI_SUBSCRIBING ||
                              (op->state == LKI_UNSENT && !op->in_doubt);
     if (unknown_to_server || !lki_link_is_up(&wire_of(op)->link))
@@ -353,6 +361,32 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
     case LKI_DO_DROP:
         break;
     }
+}
+
+/* ------------------------------------------------------------------------------ replicas */
+
+static void confirmed(lki_confirmation *confirmation, const char *why) {
+    lki_operation *op =
+        (lki_operation *)(void *)((char *)confirmation - offsetof(lki_operation, confirmation));
+    if (op->state == LKI_CONFIRMING && op->kind == LKI_DO_RENEW)
+        lki_renew_confirmed(op, why);
+    else if (op->state == LKI_CONFIRMING)
+        lki_acquire_confirmed(op, why);
+    lki_lock_changed(op->lock);
+    lki_operation_release(op);
+}
+
+bool lki_operation_confirm(lki_operation *op, const lki_answer *answer, int64_t from_us) {
+    if (!op->lock->session->settings.min_replicas || op->reported)
+        return false;
+    op->unconfirmed = *answer;
+    op->from_us = from_us;
+    op->silent_since_us = lki_now_us();
+    op->confirmation.done = confirmed;
+    lki_operation_set(op, LKI_CONFIRMING);
+    lki_operation_retain(op);
+    lki_confirm(op->lock->server, &op->confirmation);
+    return true;
 }
 
 /* ------------------------------------------------------------------------------ the caller */

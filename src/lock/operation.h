@@ -13,6 +13,7 @@
  *                      │  move_to_asked()                       │
  *                      └────────────────────────────────────────┘
  *   UNSENT, ASKED, WAITING ──lki_operation_cancel()──▶ CANCELING
+ *   ASKED, WAITING, CANCELING ──lki_operation_confirm()──▶ CONFIRMING
  *   from every state ──lki_operation_over()──▶ OVER
  *
  * What holds in each state:
@@ -28,6 +29,9 @@
  *   CANCELING    an acquire, `asked` or `waiting` of its handle. It ends with cancel_status unless
  *                it is granted first. It may be in the queue of the server; a cancel was sent, or
  *                will be as soon as possible
+ *   CONFIRMING   an acquire or a renewal, `asked` or `waiting` of its handle. The server has done it,
+ *                and replicas must confirm it (`min_replicas`) before it counts. No caller knows of
+ *                it yet; if its caller has given up, it is undone as soon as that is decided
  *   OVER         in no place of its handle; it has been reported
  */
 #ifndef LKI_OPERATION_H
@@ -52,6 +56,7 @@ typedef enum {
     LKI_WAITING,
     LKI_SUBSCRIBING,
     LKI_CANCELING,
+    LKI_CONFIRMING,
     LKI_OVER
 } lki_state;
 
@@ -86,7 +91,10 @@ struct lki_operation {
     int64_t asleep_until_us;   /* when its caller wakes up by itself */
     int64_t retry_us;          /* not to be sent before */
     lki_error result;          /* before it is reported: the last error reply, or "" */
-    lki_caller *caller;        /* the thread that waits; NULL: none */
+    lki_confirmation confirmation;
+    lki_answer unconfirmed; /* CONFIRMING: the answer of the server */
+    int64_t from_us;        /* CONFIRMING: the lease began then or later */
+    lki_caller *caller;     /* the thread that waits; NULL: none */
     lk_done_fn *done;
     void *done_arg;
     lki_callback callback;
@@ -128,6 +136,15 @@ void lki_acquire_send_cancel(lki_operation *);
 /* Whether it may be in the queue of the server; and whether it is, without a waiting caller. */
 bool lki_operation_is_queued(const lki_operation *);
 bool lki_operation_is_async_waiter(const lki_operation *);
+
+/*
+ * The server has done it, at from_us or later. False: no replica has to confirm it. True: the
+ * operation is CONFIRMING; when that is over, lki_acquire_confirmed() or lki_renew_confirmed() is
+ * called. why: NULL if replicas have confirmed it.
+ */
+bool lki_operation_confirm(lki_operation *, const lki_answer *, int64_t from_us);
+void lki_acquire_confirmed(lki_operation *, const char *why);
+void lki_renew_confirmed(lki_operation *, const char *why);
 
 /* Handle the answer to an operation of each kind. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);

@@ -102,11 +102,18 @@ static bool was_done_already(const lki_operation *op) {
            lki_now_us() < lock->deadline_us;
 }
 
+/* For a server that takes the place of this one, and may not have heard of it. */
+static void note_for_next_server(const lki_operation *op) {
+    lk_lock *lock = op->lock;
+    if (lock->session->topology->methods->watch)
+        lki_repeats_note(&lock->locks->repeats, op);
+}
+
 void lki_release_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
-    if (answer->word == LKI_ANSWER_RELEASED && lock->session->topology->methods->watch)
-        lki_repeats_note(&lock->locks->repeats, op);
+    if (answer->word == LKI_ANSWER_RELEASED)
+        note_for_next_server(op);
     if (op->reported) {
         /*
          * One not-held answer means that the whole hold is gone: the other counts need no release.
@@ -139,6 +146,8 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
 void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
+    if (answer->word == LKI_ANSWER_GRANTED)
+        note_for_next_server(op);
     if (op->reported) {
         if (answer->word == LKI_ANSWER_NOT_HELD)
             lki_hold_lose(lock, LKI_GONE_ON_SERVER);

@@ -14,12 +14,15 @@ enum { RETRY_MS = 250, RETRIES_PER_LEASE = 10 };
 typedef struct {
     lk_lock *lock;
     bool waiter;
-    uint64_t which; /* the hold_serial of the hold, or the request number of the waiter */
-    bool is_wide;   /* sent with both keys of the lock */
+    uint64_t which;      /* the hold_serial of the hold, or the request number of the waiter */
+    bool is_wide;        /* sent with both keys of the lock */
+    bool is_unconfirmed; /* renewed; replicas must confirm it before the deadline moves */
+    int64_t ms;          /* is_unconfirmed: the lease that is left */
 } entry;
 
 typedef struct {
     lki_request request;
+    lki_confirmation confirmation;
     lki_server *server;
     lki_sent sent;
     size_t count;
@@ -74,8 +77,12 @@ static void retry_after(const entry *e, int64_t ms) {
         e->lock->renew_us = due_us;
 }
 
-static void hold_answered(const entry *e, const lki_answer *answer, int64_t sent_us) {
+static void hold_answered(entry *e, const lki_answer *answer, int64_t sent_us) {
     if (!is_same_hold(e))
+        return;
+    e->is_unconfirmed = answer->word == LKI_ANSWER_LEASE && e->lock->session->settings.min_replicas;
+    e->ms = answer->ms;
+    if (e->is_unconfirmed)
         return;
     if (answer->word == LKI_ANSWER_LEASE)
         lki_hold_renewed(e->lock, sent_us, answer->ms);
@@ -147,8 +154,8 @@ static void entry_failed(const batch *b, const entry *e, const char *text) {
     retry_after(e, RETRY_MS);
 }
 
-static void entry_answered(const batch *b, size_t i, const redisReply *reply, uint64_t server_us) {
-    const entry *e = &b->entries[i];
+static void entry_answered(batch *b, size_t i, const redisReply *reply, uint64_t server_us) {
+    entry *e = &b->entries[i];
     lki_answer answer = lki_answer_entry(reply, i);
     answer.server_us = server_us;
     if (answer.word == LKI_ANSWER_ERROR)
@@ -204,6 +211,28 @@ static lki_refusal read_refusal(const batch *b, const char *text, lki_elsewhere 
     return refusal;
 }
 
+/* A hold that replicas have not confirmed keeps its earlier deadline. */
+static void entry_confirmed(const entry *e, int64_t sent_us, const char *why) {
+    set_renewing(e, false);
+    if (!why && is_same_hold(e))
+        lki_hold_renewed(e->lock, sent_us, e->ms);
+    else
+        retry_after(e, RETRY_MS);
+    lki_lock_changed(e->lock);
+    lki_lock_release(e->lock);
+}
+
+static void batch_confirmed(lki_confirmation *confirmation, const char *why) {
+    batch *b = (batch *)(void *)((char *)confirmation - offsetof(batch, confirmation));
+    if (why)
+        lki_log(b->server->session, LK_LOG_WARNING, "%s: a renewal does not count, because %s",
+                b->server->session->topology->shown, why);
+    for (size_t i = 0; i < b->count; i++)
+        if (b->entries[i].is_unconfirmed)
+            entry_confirmed(&b->entries[i], b->request.sent_us, why);
+    lki_free(b);
+}
+
 static void batch_answered(lki_request *request, const redisReply *reply) {
     batch *b = (batch *)(void *)request;
     lki_answer whole = {.word = LKI_ANSWER_NONSENSE};
@@ -215,6 +244,7 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
         lki_server_raise_floor(b->server, whole.server_us);
     if (whole.word == LKI_ANSWER_ERROR)
         refusal = read_refusal(b, whole.text, &elsewhere);
+    bool is_unconfirmed = false;
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         set_renewing(e, false);
@@ -225,9 +255,18 @@ static void batch_answered(lki_request *request, const redisReply *reply) {
         else
             entry_refused(b, e, &refusal, &elsewhere);
         lki_lock_changed(e->lock);
-        lki_lock_release(e->lock);
+        is_unconfirmed = is_unconfirmed || e->is_unconfirmed;
+        if (e->is_unconfirmed)
+            set_renewing(e, true); /* it keeps the handle until batch_confirmed() */
+        else
+            lki_lock_release(e->lock);
     }
-    lki_free(b);
+    if (is_unconfirmed) {
+        b->confirmation.done = batch_confirmed;
+        lki_confirm(b->server, &b->confirmation);
+    } else {
+        lki_free(b);
+    }
 }
 
 /* ------------------------------------------------------------------------------ sending */
@@ -376,11 +415,11 @@ bool lki_renew_check(lki_operation *op) {
     return false;
 }
 
-void lki_renew_answered(lki_operation *op, const lki_answer *answer) {
+static void renewed(lki_operation *op, const lki_answer *answer, int64_t sent_us) {
     lk_lock *lock = op->lock;
     lk_status status = LK_OK;
     if (answer->word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
-        lki_hold_renewed(lock, op->ask.sent_us, answer->ms);
+        lki_hold_renewed(lock, sent_us, answer->ms);
     else if (answer->word == LKI_ANSWER_NOT_HELD)
         lki_hold_lose(lock, LKI_GONE_ON_SERVER);
     else if (answer->word != LKI_ANSWER_LEASE)
@@ -388,5 +427,21 @@ void lki_renew_answered(lki_operation *op, const lki_answer *answer) {
     if (!lki_lock_holds(lock)) /* also if another thread has unlocked it meanwhile */
         status = LK_LOST;
     lki_operation_report(op, status, NULL);
+    lki_operation_over(op);
+}
+
+void lki_renew_answered(lki_operation *op, const lki_answer *answer) {
+    bool is_renewed = answer->word == LKI_ANSWER_LEASE;
+    if (!is_renewed || !lki_operation_confirm(op, answer, op->ask.sent_us))
+        renewed(op, answer, op->ask.sent_us);
+}
+
+void lki_renew_confirmed(lki_operation *op, const char *why) {
+    lki_answer answer = op->unconfirmed;
+    if (!why) {
+        renewed(op, &answer, op->from_us);
+        return;
+    }
+    lki_operation_report(op, LK_UNAVAILABLE, "the renewal does not count, because %s", why);
     lki_operation_over(op);
 }

@@ -18,6 +18,7 @@ struct lki_repeat {
     unsigned life;      /* of the server that is known to have done it */
     int64_t until_us;   /* by then the hold has expired, wherever it is */
     bool is_wide;       /* pass both keys of the lock */
+    bool converts;      /* it is a downgrade */
     lk_mode mode;
     bool told;              /* see lki_release_arguments */
     uint64_t number, fence; /* of the request and of the hold */
@@ -51,6 +52,7 @@ void lki_repeats_note(lki_repeats *repeats, const lki_operation *op) {
     repeat->slot = lock->slot;
     repeat->life = lock->server->life;
     repeat->until_us = lki_after_ms(now_us, lock->lease_most_ms);
+    repeat->converts = op->kind == LKI_DO_CONVERT;
     repeat->mode = op->mode;
     repeat->told = !op->is_untold;
     repeat->number = op->request;
@@ -95,7 +97,10 @@ static void send(lki_repeat *repeat) {
                                      repeat->told};
     if (repeat->asking && !lki_server_asking(server))
         return; /* as in lki_repeats_note */
-    repeat->sent = lki_form_release(&server->form, lki_link_begin(link), key, &release);
+    repeat->sent = repeat->converts
+                       ? lki_form_convert(&server->form, lki_link_begin(link), key, repeat->handle,
+                                          repeat->number, repeat->fence)
+                       : lki_form_release(&server->form, lki_link_begin(link), key, &release);
     repeat->request.complete = answered;
     lki_link_commit(link, &repeat->request, lki_now_us()); /* LK_NOMEM: as in lki_repeats_note */
 }

@@ -8,11 +8,8 @@
 #include "net/resp.h"
 #include "session/session.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -26,8 +23,7 @@ enum {
     DEAD_MESSAGES_MS = 1000, /* no reply for so long, but replies to commands: break the wire */
     REFRESHES_PER_MS = 20,   /* limits the load on the server when many operations wait */
     SOON_MS = 100,
-    SLOW_MS = 400, /* without a reply for so long, a server may have been replaced */
-    LKI_CHANNEL_SIZE = LKI_PREFIX_MOST + 1 + LKI_CLIENT_ID_LENGTH + 1,
+    SLOW_MS = 400,          /* without a reply for so long, a server may have been replaced */
     SHORT_LIVED_US = 100000 /* a connection that broke sooner counts as a failed attempt */
 };
 
@@ -43,7 +39,7 @@ static bool is_messages(const lki_wire *wire) {
 }
 
 /* Another server may have its locks now. */
-static void suspect(lki_server *server) {
+void lki_server_suspect(lki_server *server) {
     lki_topology *topology = server->session->topology;
     if (topology->methods->suspect)
         topology->methods->suspect(topology);
@@ -75,7 +71,9 @@ static void wire_broken(void *context, const lki_error *error) {
     back_off(wire);
     if (!session->closing)
         lki_log(session, LK_LOG_WARNING, "connection lost: %s", error->text);
-    suspect(server);
+    lki_server_suspect(server);
+    if (!is_messages(wire))
+        lki_confirmations_lose(server);
     if (!is_messages(wire))
         session->events->disconnected(session->context, server);
     session->events->drain(session->context);
@@ -124,6 +122,8 @@ static void drain(const lki_server *server) {
 static void wire_delivered(void *context) {
     const lki_wire *wire = context;
     lki_server *server = wire->server;
+    if (!is_messages(wire))
+        lki_confirmations_send(server);
     drain(server);
     if (is_messages(wire) && lki_link_has_output(&server->commands.link)) {
         lki_server_hurry(server);
@@ -143,19 +143,6 @@ static lk_status wire_init(lki_wire *wire, lki_server *server, bool messages, lk
     return lki_link_init(&wire->link, &server->session->monitor, events, error);
 }
 
-static lk_status draw_id(char id[LKI_CLIENT_ID_LENGTH + 1], lki_error *error) {
-    unsigned char bytes[LKI_CLIENT_ID_LENGTH / 2];
-    ssize_t length;
-    do {
-        length = getrandom(bytes, sizeof bytes, 0);
-    } while (length < 0 && errno == EINTR);
-    if (length != sizeof bytes)
-        return lki_error_set(error, LK_INTERNAL, "cannot read random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    return LK_OK;
-}
-
 lki_server *lki_server_new(lki_session *session, size_t index, lki_error *error) {
     lki_server *server = lki_new(sizeof *server);
     if (!server) {
@@ -164,9 +151,9 @@ lki_server *lki_server_new(lki_session *session, size_t index, lki_error *error)
     }
     server->session = session;
     server->index = index;
-    server->own.server = server;
+    lki_confirmations_init(&server->confirmations);
     server->commands.link.kick = server->messages.link.kick = -1;
-    if (draw_id(server->own.id, error) == LK_OK &&
+    if (lki_ears_init(server, error) == LK_OK &&
         wire_init(&server->commands, server, false, error) == LK_OK &&
         wire_init(&server->messages, server, true, error) == LK_OK)
         return server;
@@ -179,10 +166,7 @@ void lki_server_free(lki_server *server) {
         return;
     lki_link_free(&server->commands.link);
     lki_link_free(&server->messages.link);
-    for (lki_ear *ear = server->own.next, *next; ear; ear = next) {
-        next = ear->next;
-        lki_free(ear);
-    }
+    lki_ears_free(server);
     lki_free(server);
 }
 
@@ -222,72 +206,6 @@ static lk_status wire_attach(lki_wire *wire, const dialed *found, int64_t dialed
     return LK_OK;
 }
 
-/* ------------------------------------------------------------------------------ ears */
-
-/* The pub/sub channel on which servers publish to the handles with this id (SPEC 10.10). */
-static void print_channel(const lki_ear *ear, char out[LKI_CHANNEL_SIZE]) {
-    snprintf(out, LKI_CHANNEL_SIZE, "%s:%s", ear->server->session->settings.prefix, ear->id);
-}
-
-static bool is_of(const lki_ear *ear, const char *handle) {
-    return memcmp(ear->id, handle, LKI_CLIENT_ID_LENGTH) == 0;
-}
-
-static lki_ear *find_ear(const lki_server *server, const char *handle) {
-    const lki_ear *ear = &server->own;
-    while (ear && !is_of(ear, handle))
-        ear = ear->next;
-    return (lki_ear *)ear;
-}
-
-static void subscription_answered(lki_request *request, const redisReply *reply) {
-    lki_ear *ear = (lki_ear *)(void *)request;
-    const lki_session *session = ear->server->session;
-    if (!reply || reply->type == REDIS_REPLY_ERROR)
-        return; /* after the next connection, it is tried again */
-    ear->is_heard = true;
-    session->events->subscribed(session->context, ear->server);
-}
-
-static void subscribe(lki_ear *ear) {
-    lki_link *link = &ear->server->messages.link;
-    char channel[LKI_CHANNEL_SIZE];
-    if (!lki_link_is_up(link) || ear->is_heard || ear->subscription.on_way)
-        return;
-    print_channel(ear, channel);
-    lki_bytes *out = lki_link_begin(link);
-    lki_resp_command(out, 2);
-    lki_resp_text(out, "SUBSCRIBE");
-    lki_resp_text(out, channel);
-    ear->subscription.complete = subscription_answered;
-    lki_link_commit(link, &ear->subscription, lki_now_us()); /* LK_NOMEM: see above */
-    lki_keeper_kick(ear->server->session);
-}
-
-void lki_server_listen(lki_server *server, const char *handle) {
-    lki_ear *ear = find_ear(server, handle);
-    if (!ear && (ear = lki_new(sizeof *ear))) {
-        memcpy(ear->id, handle, LKI_CLIENT_ID_LENGTH);
-        ear->server = server;
-        ear->next = server->own.next;
-        server->own.next = ear;
-    }
-    if (ear && ear != &server->own)
-        subscribe(ear);
-}
-
-bool lki_server_hears(const lki_server *server, const char *handle) {
-    const lki_ear *ear = lki_link_is_up(&server->messages.link) ? find_ear(server, handle) : NULL;
-    return ear && (ear == &server->own || ear->is_heard);
-}
-
-static void subscribe_all(lki_server *server) {
-    for (lki_ear *ear = server->own.next; ear; ear = ear->next) {
-        ear->is_heard = false;
-        subscribe(ear);
-    }
-}
-
 /* ------------------------------------------------------------------------------ dialing */
 
 /*
@@ -300,7 +218,7 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     lki_endpoint endpoint = {0};
     dialed found = {0};
     char channel[LKI_CHANNEL_SIZE];
-    print_channel(&wire->server->own, channel);
+    lki_ear_channel(&wire->server->own, channel);
     lki_reach reach = {lki_settings_tls(&session->settings),
                        lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms),
                        session->stop_fd};
@@ -338,7 +256,7 @@ static void dial_failed(lki_wire *wire, const lki_error *error) {
     if (!wire->failures)
         wire->failures = 1;
     back_off(wire);
-    suspect(wire->server);
+    lki_server_suspect(wire->server);
     bool is_final = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
     if (is_messages(wire) && is_final)
         session->events->refused(session->context, wire->server, error);
@@ -379,7 +297,7 @@ static void report_connected(lki_wire *wire) {
     if (!lki_link_is_up(&wire->link))
         return;
     if (is_messages(wire)) {
-        subscribe_all(server);
+        lki_ears_subscribe(server);
         session->events->subscribed(session->context, server);
     } else {
         session->events->connected(session->context, server);
@@ -493,71 +411,6 @@ void lki_server_moved(lki_server *server, const char *run_id) {
     lki_server_dial_now(server);
 }
 
-/*
- * Asks the topology for the server that MOVED or ASK names. ASK for several keys is not followed:
- * some of them may still be here, and the other server would take their locks for free ones.
- */
-static bool follow(lki_server *server, lki_sent sent, const char *error_reply, lki_refusal *refusal,
-                   lki_elsewhere *elsewhere) {
-    lki_topology *topology = server->session->topology;
-    lki_redirect redirect;
-    lki_error error;
-    size_t index;
-    if (!lki_topology_is_sharded(topology) || !lki_redirect_read(error_reply, &redirect))
-        return false;
-    *refusal = (lki_refusal){.kind = LKI_REFUSED_LATER,
-                             .status = LK_UNAVAILABLE,
-                             .advice = "the cluster is moving the keys of this lock",
-                             .is_split = redirect.is_ask && sent.keys > 1};
-    if (refusal->is_split)
-        return true;
-    if (topology->methods->redirect(topology, server->index, &redirect, &index) != LK_OK)
-        return true;
-    elsewhere->to = lki_session_server_at(server->session, index, &error);
-    elsewhere->asking = redirect.is_ask;
-    if (elsewhere->to)
-        refusal->kind = LKI_REFUSED_RESEND;
-    return true;
-}
-
-lki_refusal lki_server_refused(lki_server *server, lki_sent sent, const char *error_reply,
-                               lki_elsewhere *elsewhere) {
-    lki_refusal refusal;
-    *elsewhere = (lki_elsewhere){0};
-    if (follow(server, sent, error_reply, &refusal, elsewhere))
-        return refusal;
-    refusal = lki_form_refused(&server->form, sent, error_reply);
-    refusal.is_split = lki_fault_is_split(error_reply) && sent.keys > 1;
-    if (refusal.status == LK_UNAVAILABLE)
-        suspect(server);
-    if (!lki_fault_is_replica(error_reply) || !server->session->topology->methods->watch)
-        return refusal;
-    refusal.kind = LKI_REFUSED_LATER;
-    refusal.advice = "the master has changed";
-    lki_server_moved(server, "");
-    return refusal;
-}
-
-static void asking_answered(lki_request *request, const redisReply *reply) {
-    (void)reply;
-    lki_free(request);
-}
-
-bool lki_server_asking(lki_server *server) {
-    lki_link *link = &server->commands.link;
-    lki_request *request = lki_new(sizeof *request);
-    if (!request)
-        return false;
-    lki_bytes *out = lki_link_begin(link);
-    lki_resp_command(out, 1);
-    lki_resp_text(out, "ASKING");
-    request->complete = asking_answered;
-    if (lki_link_commit(link, request, lki_now_us()) == LK_OK)
-        return true;
-    lki_free(request);
-    return false;
-}
-
 void lki_server_want_messages(lki_server *server) {
     lki_wire *wire = &server->messages;
     int64_t now_us = lki_now_us();
@@ -663,7 +516,7 @@ static int64_t refresh_without_messages(lki_wire *wire, int64_t now_us) {
                       session->topology->shown);
         lki_link_break(&wire->link, &error);
     }
-    suspect(server);
+    lki_server_suspect(server);
     if (now_us >= wire->next_refresh_us && lki_link_is_up(&server->commands.link)) {
         session->events->messages_missing(session->context, server);
         wire->next_refresh_us =
@@ -731,7 +584,7 @@ static int64_t suspect_if_slow(lki_wire *wire, int64_t now_us) {
     since_us = since_us > wire->server->suspected_us ? since_us : wire->server->suspected_us;
     if (now_us < lki_after_ms(since_us, SLOW_MS))
         return lki_after_ms(since_us, SLOW_MS);
-    suspect(wire->server);
+    lki_server_suspect(wire->server);
     return lki_after_ms(now_us, SLOW_MS);
 }
 

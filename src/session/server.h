@@ -12,25 +12,11 @@
 #include "engine/form.h"
 #include "net/greet.h"
 #include "net/link.h"
+#include "session/confirm.h"
+#include "session/ears.h"
 
 typedef struct lki_session lki_session;
 typedef struct lki_server lki_server;
-
-enum { LKI_CLIENT_ID_LENGTH = 32 };
-
-/*
- * An id to which the server publishes: the first part of the handles that it has (SPEC 1.2). Each
- * server of a client has an id of its own. A handle keeps its id when its lock moves to another
- * server, which must then listen to that id too.
- */
-typedef struct lki_ear lki_ear;
-struct lki_ear {
-    lki_request subscription;
-    lki_server *server;
-    lki_ear *next;
-    bool is_heard; /* the messages wire is subscribed to it */
-    char id[LKI_CLIENT_ID_LENGTH + 1];
-};
 
 typedef struct {
     lki_link link;
@@ -67,6 +53,7 @@ struct lki_server {
     size_t index; /* in the topology */
     lki_wire commands, messages;
     lki_form form;
+    lki_confirmations confirmations;
     lki_ear own;          /* for handles that were made for this server */
     unsigned life;        /* differs for each server process that the commands wire has reached */
     int64_t suspected_us; /* when the topology was last told that it does not answer */
@@ -101,6 +88,9 @@ void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd
  */
 void lki_server_moved(lki_server *, const char *run_id);
 
+/* Another server may have its locks now: makes the topology find out. */
+void lki_server_suspect(lki_server *);
+
 /* Where to send a command that a server refused with MOVED or ASK. */
 typedef struct {
     lki_server *to; /* NULL: to the same server */
@@ -130,12 +120,6 @@ void lki_server_dial_now(lki_server *);
  */
 void lki_server_want_messages(lki_server *);
 void lki_server_want_messages_soon(lki_server *);
-
-/* Subscribes to the id of this handle too, now and after each new connection of messages. */
-void lki_server_listen(lki_server *, const char *handle);
-
-/* Whether the messages to this handle arrive from this server. */
-bool lki_server_hears(const lki_server *, const char *handle);
 
 /*
  * Changes the number of operations in the queues of the server by `all`, and the number of these

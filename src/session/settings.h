@@ -10,6 +10,8 @@ typedef struct {
     char *connection_name; /* for CLIENT LIST */
     char *tls_ca, *tls_cert, *tls_key, *tls_server_name;
     int64_t connect_timeout_ms, command_timeout_ms;
+    int min_replicas; /* 0: a grant counts when the server has it */
+    int64_t replica_timeout_ms;
     bool dispatch;
     lk_log_fn *log;
     void *log_arg;

@@ -71,6 +71,44 @@ static lk_status read_refusal(const lki_talk *talk, const char *master, const ch
     return lki_error_set(error, fault.status, "%s: %s; %s", talk->shown, text, fault.advice);
 }
 
+/*
+ * The sentinel that leads a failover raises the epoch when the replica is a master, and changes the
+ * address in its answer to SENTINEL MASTER only when the other replicas follow. Meanwhile the
+ * former master may have been started again, without its data, and say that it is the master. Only
+ * the answer to GET-MASTER-ADDR-BY-NAME has the new address then.
+ */
+static bool is_failing_over(const redisReply *reply) {
+    const char *flags = lki_reply_value(reply, "flags");
+    return flags && strstr(flags, "failover_in_progress");
+}
+
+static lk_status read_address(const redisReply *reply, lki_master *out, lki_error *error) {
+    bool is_address = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                      reply->element[0]->type == REDIS_REPLY_STRING &&
+                      reply->element[1]->type == REDIS_REPLY_STRING;
+    if (!is_address || (strcmp(reply->element[0]->str, out->host) == 0 &&
+                        strcmp(reply->element[1]->str, out->port) == 0))
+        return LK_OK;
+    uint64_t epoch = out->epoch;
+    lki_master_clear(out); /* also the run id, which is that of the former master */
+    out->epoch = epoch;
+    if (lki_copy_to(&out->host, reply->element[0]->str) &&
+        lki_copy_to(&out->port, reply->element[1]->str))
+        return LK_OK;
+    return lki_error_no_memory(error);
+}
+
+static lk_status ask_address(lki_talk *talk, const char *master, lki_master *out,
+                             lki_error *error) {
+    const char *const words[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master, NULL};
+    redisReply *reply = NULL;
+    lk_status status = lki_talk_ask(talk, words, &reply, error);
+    if (status == LK_OK)
+        status = read_address(reply, out, error);
+    freeReplyObject(reply);
+    return status;
+}
+
 static lk_status ask_master(lki_talk *talk, const char *master, lki_sentinel_answer *out,
                             lki_error *error) {
     const char *const words[] = {"SENTINEL", "MASTER", master, NULL};
@@ -79,6 +117,8 @@ static lk_status ask_master(lki_talk *talk, const char *master, lki_sentinel_ans
     if (status == LK_OK)
         status = reply->type == REDIS_REPLY_ERROR ? read_refusal(talk, master, reply->str, error)
                                                   : read_master(talk, reply, out, error);
+    if (status == LK_OK && is_failing_over(reply))
+        status = ask_address(talk, master, &out->master, error);
     freeReplyObject(reply);
     return status;
 }

@@ -109,9 +109,10 @@ TEST(options_that_cannot_be_are_refused_by_name) {
         {{.tls_ca = "/ca"}, "tls_ca", LK_INVALID}, /* the URL is one without TLS */
         {{.tls_cert = "/cert"}, "tls_cert", LK_INVALID},
         {{.tls_server_name = "h"}, "tls_server_name", LK_INVALID},
-        {{.min_replicas = 1}, "min_replicas", LK_UNSUPPORTED},
-        {{.min_replicas = -1}, "min_replicas", LK_UNSUPPORTED},
-        {{.replica_timeout_ms = 7}, "replica_timeout_ms", LK_UNSUPPORTED},
+        {{.min_replicas = -1}, "min_replicas", LK_INVALID},
+        {{.min_replicas = 1001}, "min_replicas", LK_INVALID},
+        {{.replica_timeout_ms = -1}, "replica_timeout_ms", LK_INVALID},
+        {{.replica_timeout_ms = 2501}, "replica_timeout_ms", LK_INVALID},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_not_opened(server_url, &bad[i].options, bad[i].status, bad[i].part);

@@ -168,6 +168,25 @@ TEST_WITH(plain_site, a_release_that_was_not_replicated_is_repeated) {
     assert_ok(lk_wrunlock(next));
 }
 
+/* The new master has a write, and the release is that of a read. */
+TEST_WITH(plain_site, a_downgrade_that_was_not_replicated_is_repeated) {
+    lk_client *client = open_at_site(), *other = open_at_site();
+    lk_lock *lock = new_leased_lock(client, "a", LEASE_MS), *next = new_lock(other, "a");
+    assert_ok(lk_wrlock(lock));
+    replicate();
+    int former = master();
+    cut_replicas(former);
+    assert_ok(lk_downgrade(lock));
+    assert_ok(lk_rdunlock(lock));
+    test_node_kill(server_at(former));
+    continue_replicas(former);
+    other_master(former);
+    int64_t began_ms = now_ms();
+    assert_ok(lk_wrlock(next));
+    assert_true(now_ms() - began_ms < LEASE_MS / 2);
+    assert_ok(lk_wrunlock(next));
+}
+
 /* `not-held` of a server that never had the hold does not mean that the release was done. */
 TEST_WITH(plain_site, a_release_in_doubt_of_a_hold_that_was_not_replicated_is_lost) {
     lk_client *client = open_at_site();

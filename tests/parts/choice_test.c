@@ -161,6 +161,22 @@ static void each_key_is_settled_by_itself(void **state) {
     lki_choice_clear(&choice);
 }
 
+static void replicas_are_asked_for_where_there_are_any(void **state) {
+    (void)state;
+    write_file(systems, "url = redis://system\nmin_replicas = 2\nreplica_timeout = 300ms\n", 0644);
+    lki_choice choice = read_choice(NULL, NULL);
+    assert_int_equal(choice.options.min_replicas, 2);
+    assert_int_equal(choice.options.replica_timeout_ms, 300);
+    lki_choice_clear(&choice);
+    setenv("LATCHKEY_MIN_REPLICAS", "1", 1);
+    choice = read_choice(NULL, NULL);
+    assert_int_equal(choice.options.min_replicas, 1);
+    lki_choice_clear(&choice);
+    choice = read_choice("local:", NULL);
+    assert_int_equal(choice.options.min_replicas, 0);
+    lki_choice_clear(&choice);
+}
+
 /* A program that says where its locks are is not broken by a file that it does not know. */
 static void with_a_url_of_the_caller_no_file_is_read(void **state) {
     (void)state;
@@ -678,6 +694,7 @@ int main(void) {
         CHOICE_TEST(the_url_is_that_of_caller_environment_user_system_or_nobody),
         CHOICE_TEST(local_that_somebody_chose_is_chosen),
         CHOICE_TEST(each_key_is_settled_by_itself),
+        CHOICE_TEST(replicas_are_asked_for_where_there_are_any),
         CHOICE_TEST(with_a_url_of_the_caller_no_file_is_read),
         CHOICE_TEST(a_value_of_the_environment_that_cannot_be_is_refused_by_name),
         CHOICE_TEST(the_users_file_is_below_xdg_config_home_or_home),

@@ -146,6 +146,10 @@ static void values_that_cannot_be_are_refused(void **state) {
         {"command_timeout = ms", "1ms to 24h"},
         {"command_timeout = 99999999999999999999999h", "1ms to 24h"},
         {"command_timeout = 86400001ms", "1ms to 24h"},
+        {"replica_timeout = 5", "a unit"},
+        {"min_replicas = -1", "0 to 1000"},
+        {"min_replicas = 1001", "0 to 1000"},
+        {"min_replicas = one", "0 to 1000"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(bad[i].line, 1, bad[i].words);

@@ -28,27 +28,31 @@ typedef struct {
     unsigned port;
     pthread_t thread;
     pthread_mutex_t mutex;
-    char answer[TEXT_MOST]; /* "": hangs up */
-    atomic_uint questions;  /* how many connections it had */
+    char answer[TEXT_MOST];  /* to every request; "": hangs up */
+    char address[TEXT_MOST]; /* to GET-MASTER-ADDR-BY-NAME; "": as to the others */
+    atomic_uint questions;   /* how many connections it had */
 } fake;
 
 static fake fakes[FAKES];
 
-static inline void answer_one(fake *self, int fd) {
-    char request[TEXT_MOST], answer[TEXT_MOST];
-    atomic_fetch_add(&self->questions, 1);
-    if (recv(fd, request, sizeof request, 0) <= 0)
-        return;
+static inline bool answer_one(fake *self, int fd) {
+    char request[TEXT_MOST] = {0}, answer[TEXT_MOST];
+    if (recv(fd, request, sizeof request - 1, 0) <= 0)
+        return false;
+    bool wants_address = strstr(request, "GET-MASTER-ADDR-BY-NAME");
     pthread_mutex_lock(&self->mutex);
-    memcpy(answer, self->answer, sizeof answer);
+    memcpy(answer, wants_address && *self->address ? self->address : self->answer, sizeof answer);
     pthread_mutex_unlock(&self->mutex);
     send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+    return *answer;
 }
 
 static inline void *answer_all(void *context) {
     fake *self = context;
-    for (int fd; (fd = accept(self->door, NULL, NULL)) >= 0; close(fd))
-        answer_one(self, fd);
+    for (int fd; (fd = accept(self->door, NULL, NULL)) >= 0; close(fd)) {
+        atomic_fetch_add(&self->questions, 1);
+        while (answer_one(self, fd)) {}
+    }
     return NULL;
 }
 
@@ -65,6 +69,7 @@ static inline void fakes_start(void) {
         atomic_store(&fakes[i].questions, 0);
         pthread_mutex_init(&fakes[i].mutex, NULL);
         assert_int_equal(pthread_create(&fakes[i].thread, NULL, answer_all, &fakes[i]), 0);
+        fakes[i].address[0] = 0;
         fake_says(i, "");
     }
 }

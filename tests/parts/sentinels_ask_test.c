@@ -21,6 +21,20 @@ static void fake_names(size_t which, const char *host, unsigned epoch) {
     fake_says(which, answer);
 }
 
+/* It leads a failover: the replica at `host` is a master, and SENTINEL MASTER names the former. */
+static void fake_fails_over(size_t which, const char *former, const char *host, unsigned epoch) {
+    char answer[TEXT_MOST], fields[TEXT_MOST / 2];
+    fake_names(which, former, epoch);
+    snprintf(fields, sizeof fields, "%s", strstr(fakes[which].answer, "\r\n"));
+    snprintf(answer, sizeof answer, "*8%s$5\r\nflags\r\n$27\r\nmaster,failover_in_progress\r\n",
+             fields);
+    fake_says(which, answer);
+    pthread_mutex_lock(&fakes[which].mutex);
+    snprintf(fakes[which].address, TEXT_MOST, "*2\r\n$%zu\r\n%s\r\n$4\r\n6379\r\n", strlen(host),
+             host);
+    pthread_mutex_unlock(&fakes[which].mutex);
+}
+
 static lki_topology *topology;
 
 static int begin(void **state) {
@@ -108,6 +122,17 @@ static void those_who_know_the_master_are_enough(void **state) {
     assert_master("10.0.0.1");
 }
 
+/* Its answer to SENTINEL MASTER has the new epoch, and still the former address. */
+static void the_leader_of_a_failover_names_the_new_master(void **state) {
+    (void)state;
+    all_name("10.0.0.1", 1);
+    assert_master("10.0.0.1");
+    fake_fails_over(1, "10.0.0.1", "10.0.0.2", 2);
+    assert_master("10.0.0.2");
+    fake_fails_over(1, "10.0.0.1", "10.0.0.1", 3); /* no replica is a master yet */
+    assert_master("10.0.0.1");
+}
+
 static void reasons_that_a_user_can_mend_are_told_first(void **state) {
     (void)state;
     fake_says(0, "");
@@ -129,6 +154,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sentinels_that_were_set_up_again_are_believed_together,
                                         begin, end),
         cmocka_unit_test_setup_teardown(those_who_know_the_master_are_enough, begin, end),
+        cmocka_unit_test_setup_teardown(the_leader_of_a_failover_names_the_new_master, begin, end),
         cmocka_unit_test_setup_teardown(reasons_that_a_user_can_mend_are_told_first, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,10 +199,17 @@ static void an_app_has_at_most_128_bytes(void **state) {
     assert_refused(&(lk_client_options){.app = app}, LK_INVALID, "app");
 }
 
-static void replicas_are_not_supported_yet(void **state) {
+static void replicas_have_half_of_the_time_at_most(void **state) {
     (void)state;
-    assert_refused(&(lk_client_options){.min_replicas = 1}, LK_UNSUPPORTED, "min_replicas");
-    assert_refused(&(lk_client_options){.replica_timeout_ms = 1}, LK_UNSUPPORTED, "");
+    lki_settings settings = read_options(&(lk_client_options){.min_replicas = 2});
+    assert_int_equal(settings.min_replicas, 2);
+    assert_int_equal(settings.replica_timeout_ms, 1000);
+    lki_settings_clear(&settings);
+    settings = read_options(&(lk_client_options){.min_replicas = 2, .command_timeout_ms = 500});
+    assert_int_equal(settings.replica_timeout_ms, 250);
+    lki_settings_clear(&settings);
+    assert_refused(&(lk_client_options){.command_timeout_ms = 500, .replica_timeout_ms = 251},
+                   LK_INVALID, "replica_timeout_ms");
 }
 
 static void a_key_needs_its_certificate(void **state) {
@@ -326,7 +333,7 @@ int main(void) {
         cmocka_unit_test(a_prefix_has_1_to_64_bytes),
         cmocka_unit_test(a_prefix_has_no_braces),
         cmocka_unit_test(an_app_has_at_most_128_bytes),
-        cmocka_unit_test(replicas_are_not_supported_yet),
+        cmocka_unit_test(replicas_have_half_of_the_time_at_most),
         cmocka_unit_test(a_key_needs_its_certificate),
         cmocka_unit_test(who_is_process_host_and_app),
         cmocka_unit_test(the_host_in_who_is_one_word),

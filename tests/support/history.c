@@ -1,16 +1,12 @@
 /* See history.h. */
 #include "history.h"
 
+#include "shared_memory.h"
 #include "test_memory.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 struct history_slot {
     history_hold what;
@@ -25,10 +21,9 @@ typedef struct {
 } pages;
 
 struct history {
+    shared_memory memory;
     pages *shared;
-    size_t size, room;
-    int fd;
-    char *path;
+    size_t room;
 };
 
 int64_t history_now_ns(void) {
@@ -37,51 +32,31 @@ int64_t history_now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static history *map(int fd, size_t size) {
-    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (shared == MAP_FAILED)
-        return NULL;
+static history *wrap(shared_memory memory) {
     history *self = test_alloc(1, sizeof *self);
-    *self = (history){.shared = shared,
-                      .size = size,
-                      .room = (size - sizeof(pages)) / sizeof(history_slot),
-                      .fd = fd,
-                      .path = test_print("/proc/%d/fd/%d", (int)getpid(), fd)};
+    *self = (history){.memory = memory,
+                      .shared = memory.bytes,
+                      .room = (memory.size - sizeof(pages)) / sizeof(history_slot)};
     return self;
 }
 
 history *history_new(size_t room) {
-    size_t size = sizeof(pages) + room * sizeof(history_slot);
-    int fd = memfd_create("history", MFD_CLOEXEC);
-    history *self = fd >= 0 && ftruncate(fd, (off_t)size) == 0 ? map(fd, size) : NULL;
-    if (!self) {
-        perror("history");
-        abort();
-    }
-    return self;
+    return wrap(shared_memory_make(sizeof(pages) + room * sizeof(history_slot)));
 }
 
 const char *history_path(const history *self) {
-    return self->path;
+    return self->memory.path;
 }
 
 history *history_open(const char *path) {
-    struct stat status;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    history *self = fstat(fd, &status) == 0 ? map(fd, (size_t)status.st_size) : NULL;
-    if (!self)
-        close(fd);
-    return self;
+    shared_memory memory = shared_memory_open(path);
+    return memory.bytes ? wrap(memory) : NULL;
 }
 
 void history_free(history *self) {
     if (!self)
         return;
-    munmap(self->shared, self->size);
-    close(self->fd);
-    free(self->path);
+    shared_memory_close(&self->memory);
     free(self);
 }
 

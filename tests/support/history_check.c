@@ -51,7 +51,7 @@ static bool was_granted_first(const history_hold *a, const history_hold *b) {
     return a->fence != b->fence ? a->fence < b->fence : a->writes;
 }
 
-/* The server's clock jumped while the first had the lock, and before the second could have it. */
+/* The jump came while the first had the lock, and before the second could have it. */
 static bool is_excused(const history_hold *a, const history_hold *b, const history_rules *rules) {
     const history_hold *first = was_granted_first(a, b) ? a : b, *second = first == a ? b : a;
     for (size_t i = 0; i < rules->jump_count; i++)
@@ -60,20 +60,26 @@ static bool is_excused(const history_hold *a, const history_hold *b, const histo
     return false;
 }
 
-static bool clash(const history_hold *a, const history_hold *b, const history_rules *rules) {
-    return (a->writes || b->writes) && a->from_ns < b->to_ns && b->from_ns < a->to_ns &&
-           !is_excused(a, b, rules);
+static bool overlap(const history_hold *a, const history_hold *b) {
+    return (a->writes || b->writes) && a->from_ns < b->to_ns && b->from_ns < a->to_ns;
 }
 
-static size_t count_clashes(const history_hold *holds, size_t count, const history_rules *rules,
-                            FILE *out) {
-    size_t clashes = 0;
+static void judge_pair(const history_hold *a, const history_hold *b, const history_rules *rules,
+                       history_verdict *verdict, FILE *out) {
+    if (!overlap(a, b))
+        return;
+    if (is_excused(a, b, rules))
+        verdict->excused++;
+    else
+        tell(out, verdict->clashes++, "two are valid at once", a, b);
+}
+
+static void count_clashes(const history_hold *holds, size_t count, const history_rules *rules,
+                          history_verdict *verdict, FILE *out) {
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1;
              j < count && holds[j].lock == holds[i].lock && holds[j].from_ns < holds[i].to_ns; j++)
-            if (clash(&holds[i], &holds[j], rules))
-                tell(out, clashes++, "two are valid at once", &holds[i], &holds[j]);
-    return clashes;
+            judge_pair(&holds[i], &holds[j], rules, verdict, out);
 }
 
 /* ------------------------------------------------------------------------------ fences */
@@ -107,7 +113,8 @@ static const history_hold *greatest_before(const history_hold *hold, const histo
     bool is_order_of_asking = rules->jump_count || rules->clock_went_back;
     size_t before = count_before(
         holds, count, is_order_of_asking ? hold->asked_ns : earlier(hold->from_ns, hold->to_ns));
-    if (!before || (rules->clock_went_back && !hold->writes))
+    bool may_join_older = rules->clock_went_back || rules->two_servers;
+    if (!before || (may_join_older && !hold->writes))
         return NULL;
     return hold->writes ? so_far[before - 1].any : so_far[before - 1].write;
 }
@@ -148,7 +155,7 @@ static size_t count_all_old_fences(const history_hold *holds, size_t count,
 history_verdict history_check(history_hold *holds, size_t count, history_rules rules, FILE *out) {
     history_verdict verdict = {0};
     qsort(holds, count, sizeof *holds, by_lock);
-    verdict.clashes = count_clashes(holds, count, &rules, out);
+    count_clashes(holds, count, &rules, &verdict, out);
     if (rules.clock_went_back)
         qsort(holds, count, sizeof *holds, by_lock_and_client);
     verdict.old_fences = count_all_old_fences(holds, count, &rules, out);

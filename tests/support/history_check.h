@@ -30,8 +30,8 @@ typedef struct {
 
 typedef struct {
     /*
-     * The server's clock has jumped forward, in each of these spans. A hold that was asked for
-     * before such a jump may clash with one that has a later fence and was not seen valid before
+     * The server's clock has jumped forward in each of these spans, or the server has lost data
+     * there, which is the same for its holds. A hold that was asked for before such a jump may clash with one that has a later fence and was not seen valid before
      * the jump. Fences are still in the order of the grants, so P comes before Q only if it was
      * valid before Q was asked for.
      */
@@ -42,10 +42,16 @@ typedef struct {
      * a write is still above all that its client knew when it asked.
      */
     bool clock_went_back;
+    /*
+     * Two servers may have granted the lock at once, during a failover. A read that joins older
+     * reads on one server has their fence, which may be below that of a write on the other.
+     */
+    bool two_servers;
 } history_rules;
 
 typedef struct {
     size_t clashes, old_fences;
+    size_t excused; /* pairs that were valid at once, and may have been because of a jump */
 } history_verdict;
 
 /* Sorts the holds. `out`: where the first few of each kind are told; NULL: nowhere. */

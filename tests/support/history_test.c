@@ -118,6 +118,8 @@ static void a_jump_excuses_the_holds_that_lived_through_it_and_no_others(void **
     history_rules rules = {.jumps = &jump, .jump_count = 1};
     assert_int_equal(judge(writes(1, 100, 200), writes(2, 160, 300), rules).clashes, 0);
     assert_int_equal(judge(writes(1, 100, 200), reads(1, 160, 300), rules).clashes, 0);
+    assert_int_equal(judge(writes(1, 100, 200), writes(2, 160, 300), rules).excused, 1);
+    assert_int_equal(judge(writes(1, 100, 120), writes(2, 160, 300), rules).excused, 0);
     assert_int_equal(judge(writes(1, 170, 250), writes(2, 180, 300), rules).clashes, 1);
     assert_int_equal(judge(writes(1, 100, 200), writes(2, 120, 300), rules).clashes, 1);
     assert_int_equal(judge(writes(2, 100, 200), writes(1, 160, 300), rules).clashes, 1);
@@ -131,6 +133,13 @@ static void after_a_jump_fences_follow_the_order_of_asking(void **state) {
     history_rules rules = {.jumps = &jump, .jump_count = 1};
     assert_int_equal(judge(writes(1, 100, 500), writes(2, 160, 300), rules).old_fences, 0);
     assert_int_equal(judge(writes(2, 100, 500), writes(1, 160, 300), rules).old_fences, 1);
+}
+
+static void a_read_may_have_the_fence_of_readers_that_another_server_granted(void **state) {
+    (void)state;
+    history_rules rules = {.two_servers = true};
+    assert_int_equal(judge(writes(5, 100, 200), reads(4, 300, 400), rules).old_fences, 0);
+    assert_int_equal(judge(writes(5, 100, 200), writes(4, 300, 400), rules).old_fences, 1);
 }
 
 static void a_clock_that_went_back_leaves_each_clients_writes_above_what_it_knew(void **state) {
@@ -227,6 +236,7 @@ int main(void) {
         cmocka_unit_test(a_fence_is_compared_with_all_before_it_and_not_with_the_last_alone),
         cmocka_unit_test(a_jump_excuses_the_holds_that_lived_through_it_and_no_others),
         cmocka_unit_test(after_a_jump_fences_follow_the_order_of_asking),
+        cmocka_unit_test(a_read_may_have_the_fence_of_readers_that_another_server_granted),
         cmocka_unit_test(a_clock_that_went_back_leaves_each_clients_writes_above_what_it_knew),
         cmocka_unit_test(a_hold_is_proven_from_after_its_first_answer_to_before_its_last),
         cmocka_unit_test(a_history_that_is_full_says_so),

@@ -1,0 +1,201 @@
+/*
+ * Faults of sites with several servers: the master dies, stops, is cut off or gives up its role, and
+ * a replica takes its place; or a slot of a cluster moves. Each ends when the site is settled again.
+ */
+#include "draw.h"
+#include "journal.h"
+#include "nemesis.h"
+#include "test_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAILOVER_MOST_MS = 60000, LAG_LEAST_MS = 200, LAG_MOST_MS = 500, SERVERS_MOST = 32 };
+
+static const char *draw_lock(attack *self) {
+    return journal_locks[draw(&self->seed, JOURNAL_LOCKS)].name;
+}
+
+/* Sets the target: the server that has a lock. */
+static bool aim_at_master(attack *self) {
+    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
+        return false;
+    self->target = site_owner(self->servers, draw_lock(self));
+    return self->target >= 0;
+}
+
+static test_node *target_of(const attack *self) {
+    return site_node(self->servers, (size_t)self->target);
+}
+
+static bool settles(attack *self) {
+    return site_wait_until_settled(self->servers, FAILOVER_MOST_MS);
+}
+
+/* Whether this server is a replica of the target. The target must run. */
+static bool is_its_replica(const attack *self, size_t server) {
+    test_role role;
+    return test_node_get_role(site_node(self->servers, server), &role) && !role.is_master &&
+           role.master_port == test_node_port(target_of(self));
+}
+
+/* Waits until another server than the target has its role. */
+static bool is_replaced(const attack *self) {
+    test_cluster *cluster = site_cluster(self->servers);
+    if (!cluster)
+        return test_sentinels_wait_for_other_master(site_sentinels(self->servers), self->target,
+                                                    FAILOVER_MOST_MS) >= 0;
+    return test_cluster_wait_for_other_owner(cluster, self->move.slot, self->target,
+                                             FAILOVER_MOST_MS) >= 0;
+}
+
+/* Of the target, some slot: so that its next owner can be found when the target is gone. */
+static bool note_slot(attack *self) {
+    test_cluster *cluster = site_cluster(self->servers);
+    if (!cluster)
+        return true;
+    for (int slot = 0; slot < TEST_SLOTS; slot += TEST_SLOTS / 64)
+        if (test_cluster_owner(cluster, slot) == self->target) {
+            self->move.slot = slot;
+            return true;
+        }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------ death */
+
+bool master_kill(attack *self) {
+    if (!aim_at_master(self) || !note_slot(self))
+        return false;
+    test_node_kill(target_of(self));
+    return is_replaced(self);
+}
+
+bool master_revive(attack *self) {
+    return test_node_restart(target_of(self)) && settles(self);
+}
+
+/* From some instant on, the replicas learn nothing more; then the master dies. */
+bool master_lag_and_kill(attack *self) {
+    bool paused[SERVERS_MOST] = {false};
+    if (!aim_at_master(self) || !note_slot(self))
+        return false;
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        paused[i] = is_its_replica(self, i);
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        if (paused[i])
+            test_node_pause(site_node(self->servers, i));
+    /* What is in the socket of a paused replica would still arrive; what follows does not. */
+    bool cut = site_tell(self->servers, (size_t)self->target, "CLIENT KILL TYPE replica");
+    usleep((useconds_t)(LAG_LEAST_MS + draw(&self->seed, LAG_MOST_MS - LAG_LEAST_MS)) * 1000);
+    test_node_kill(target_of(self));
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        if (paused[i])
+            test_node_continue(site_node(self->servers, i));
+    return cut && is_replaced(self);
+}
+
+/* ------------------------------------------------------------------------------ stopping */
+
+bool master_stop(attack *self) {
+    if (!aim_at_master(self) || !note_slot(self))
+        return false;
+    test_node_pause(target_of(self));
+    return is_replaced(self);
+}
+
+/* It says for a moment that it is the master still. */
+bool master_resume(attack *self) {
+    test_node_continue(target_of(self));
+    return settles(self);
+}
+
+bool replica_stop(attack *self) {
+    if (!aim_at_master(self))
+        return false;
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        if (is_its_replica(self, i)) {
+            self->target = (int)i;
+            test_node_pause(target_of(self));
+            return true;
+        }
+    return false;
+}
+
+bool replica_continue(attack *self) {
+    test_node_continue(target_of(self));
+    return settles(self);
+}
+
+/* ------------------------------------------------------------------------------ on request */
+
+bool failover_on_request(attack *self) {
+    test_cluster *cluster = site_cluster(self->servers);
+    if (!aim_at_master(self) || !note_slot(self))
+        return false;
+    if (!cluster)
+        return test_sentinels_fail_over(site_sentinels(self->servers), 0, FAILOVER_MOST_MS) &&
+               is_replaced(self);
+    int replica = test_cluster_replica_of(cluster, self->target);
+    return replica >= 0 && test_cluster_fail_over(cluster, (size_t)replica, NULL, FAILOVER_MOST_MS);
+}
+
+bool failover_done(attack *self) {
+    return settles(self);
+}
+
+/* ------------------------------------------------------------------------------ a partition */
+
+/*
+ * The master refuses all but the user of the clients: the sentinels and the replicas lose it, and
+ * the clients do not. It needs no rights on the machine, as network namespaces would.
+ */
+bool master_isolate(attack *self) {
+    if (!aim_at_master(self))
+        return false;
+    size_t master = (size_t)self->target;
+    return site_tell(self->servers, master, "ACL SETUSER default off") &&
+           site_tell(self->servers, master, "CLIENT KILL USER default") &&
+           site_tell(self->servers, master, "CLIENT KILL TYPE replica") && is_replaced(self);
+}
+
+bool master_rejoin(attack *self) {
+    return site_tell(self->servers, (size_t)self->target, "ACL SETUSER default on") &&
+           settles(self);
+}
+
+/* ------------------------------------------------------------------------------ slots */
+
+static bool is_master(const attack *self, size_t server) {
+    return test_node_is_master(site_node(self->servers, server));
+}
+
+static int draw_other_master(attack *self) {
+    int count = (int)site_server_count(self->servers), first = draw(&self->seed, count);
+    for (int i = 0; i < count; i++)
+        if ((first + i) % count != self->target && is_master(self, (size_t)((first + i) % count)))
+            return (first + i) % count;
+    return -1;
+}
+
+/* The slot of one of the locks. */
+bool slot_leaves(attack *self) {
+    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
+        return false;
+    const char *lock = draw_lock(self);
+    char *key = test_print("lk:{%s}", lock);
+    self->target = site_owner(self->servers, lock);
+    self->move = (test_slot_move){.slot = test_key_slot(key, strlen(key)),
+                                  .from = self->target,
+                                  .to = draw_other_master(self)};
+    free(key);
+    return self->move.from >= 0 && self->move.to >= 0 &&
+           test_cluster_move_begin(site_cluster(self->servers), &self->move);
+}
+
+bool slot_arrives(attack *self) {
+    test_cluster *cluster = site_cluster(self->servers);
+    return test_cluster_move_keys(cluster, &self->move) &&
+           test_cluster_move_end(cluster, &self->move) && settles(self);
+}
