@@ -187,6 +187,7 @@ static lk_status ask_everything(examination *self, const lki_endpoint *endpoint,
         status = ask_all(self, talk, error);
     if (status == LK_OK)
         status = lki_clock_compare(talk, self->facts, error);
+    self->rights->is_node = strcmp(self->facts->mode, "cluster") == 0;
     if (status == LK_OK)
         status = lki_rights_try(talk, prefix, self->rights, error);
     take_rights(self);

@@ -43,6 +43,9 @@ static const struct {
     {"zscore", {"ZSCORE", "$k", "member"}},
     {"zcount", {"ZCOUNT", "$k", "0", "0"}},
     {"setrange", {"SETRANGE", "$k", "0", ""}}, /* changes nothing */
+    {"cluster|slots", {"CLUSTER", "SLOTS"}},
+    {"cluster|info", {"CLUSTER", "INFO"}},
+    {"asking", {"ASKING"}},
     {"subscribe", {"SUBSCRIBE", "$c"}}, /* must be last: commands after it would be refused */
 };
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
@@ -116,6 +119,12 @@ static bool read_refusal(size_t attempt, const char *refusal, const char *prefix
     return true;
 }
 
+/* Only nodes of a cluster are sent the commands of clusters. */
+static bool is_made(size_t attempt, const lki_rights *rights) {
+    const char *command = attempts[attempt].words[0];
+    return rights->is_node || (strcmp(command, "CLUSTER") != 0 && strcmp(command, "ASKING") != 0);
+}
+
 lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights, lki_error *error) {
     char key[NAME_SIZE], channel[NAME_SIZE];
     lki_bytes command = {0};
@@ -123,11 +132,14 @@ lk_status lki_rights_try(lki_talk *talk, const char *prefix, lki_rights *rights,
              (long long)lki_now_us());
     snprintf(channel, sizeof channel, "%s:latchkey doctor %ld", prefix, (long)getpid());
     for (size_t i = 0; i < ATTEMPTS; i++)
-        add_attempt(&command, i, key, channel);
+        if (is_made(i, rights))
+            add_attempt(&command, i, key, channel);
     lk_status status = lki_talk_write(talk, &command, error);
     bool tried_keys = false, tried_channels = false;
     for (size_t i = 0; i < ATTEMPTS && status == LK_OK; i++) {
         redisReply *reply = NULL;
+        if (!is_made(i, rights))
+            continue;
         status = lki_talk_read(talk, &reply, error);
         bool tried = status == LK_OK && (reply->type != REDIS_REPLY_ERROR ||
                                          read_refusal(i, reply->str, prefix, rights));

@@ -16,7 +16,9 @@ typedef struct {
     size_t missing_count;
     char absent[LKI_RIGHTS_MOST][LKI_RIGHT_SIZE]; /* "EVAL": the server does not know it */
     size_t absent_count;
-    bool all_channels; /* an input: new users may use all channels, as before version 7 */
+    /* The fields below are inputs. */
+    bool all_channels; /* new users may use all channels, as before version 7 */
+    bool is_node;      /* the server is a node of a cluster */
 } lki_rights;
 
 void lki_rights_lack(lki_rights *, const char *right); /* adds it to `missing` */

@@ -5,6 +5,19 @@
 #include "net/resp.h"
 #include "session/session.h"
 
+enum { BOUNCE_MS = 50 };
+
+/*
+ * Two servers that name each other would send a command to and fro without end. So the second
+ * redirect is not followed at once.
+ */
+static bool is_bounced(lki_server *server, lki_server *to) {
+    int64_t now_us = lki_now_us();
+    server->redirected_to = to;
+    server->redirected_us = now_us;
+    return to->redirected_to == server && now_us < lki_after_ms(to->redirected_us, BOUNCE_MS);
+}
+
 /*
  * Asks the topology for the server that MOVED or ASK names. ASK for several keys is not followed:
  * some of them may still be here, and the other server would take their locks for free ones.
@@ -25,10 +38,11 @@ static bool follow(lki_server *server, lki_sent sent, const char *error_reply, l
         return true;
     if (topology->methods->redirect(topology, server->index, &redirect, &index) != LK_OK)
         return true;
-    elsewhere->to = lki_session_server_at(server->session, index, &error);
-    elsewhere->asking = redirect.is_ask;
-    if (elsewhere->to)
-        refusal->kind = LKI_REFUSED_RESEND;
+    lki_server *to = lki_session_server_at(server->session, index, &error);
+    if (!to || is_bounced(server, to))
+        return true;
+    *elsewhere = (lki_elsewhere){to, redirect.is_ask};
+    refusal->kind = LKI_REFUSED_RESEND;
     return true;
 }
 

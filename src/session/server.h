@@ -57,6 +57,8 @@ struct lki_server {
     lki_ear own;          /* for handles that were made for this server */
     unsigned life;        /* differs for each server process that the commands wire has reached */
     int64_t suspected_us; /* when the topology was last told that it does not answer */
+    lki_server *redirected_to; /* which server its last redirect named; NULL: none yet */
+    int64_t redirected_us;     /* and when */
     uint64_t floor;       /* the greatest fence or time that it has told this client (SPEC 8.1) */
     size_t waiting;       /* operations in the queues of the server */
     size_t async_waiting; /* of these, the ones without a caller that waits */

@@ -32,11 +32,11 @@ test_a_right_that_one_master_lacks_is_found() {
     for port in "${servers[@]}"; do
         for_now "$port" ACL SETUSER app on '>pw' '~lk:*' '&lk:*' +@all -- ACL DELUSER app
     done
-    tell "${servers[1]}" ACL SETUSER app -zcount
+    tell "${servers[1]}" ACL SETUSER app -zcount -asking
     url=${TEST_URL/:\/\//:\/\/app:pw@}
     expect_exit 1 doctor
     expect_wrong rights
-    expect_printed "redis://app@127.0.0.1:${servers[1]}: user app lacks +zcount"
+    expect_printed "redis://app@127.0.0.1:${servers[1]}: user app lacks +zcount +asking"
 }
 
 test_a_node_of_the_url_that_is_away_is_worth_a_note() {

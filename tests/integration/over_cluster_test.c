@@ -489,6 +489,33 @@ TEST_WITH(masters_alone, renewals_go_on_while_the_locks_of_a_slot_move_one_by_on
     assert_int_equal(atomic_load(&losses), 0);
 }
 
+static long rejected_askings_at(int node) {
+    redisReply *reply = test_node_ask(node_at(node), "INFO commandstats");
+    const char *asking = reply ? strstr(reply->str, "cmdstat_asking:") : NULL;
+    const char *rejected = asking ? strstr(asking, "rejected_calls=") : NULL;
+    long count = rejected ? strtol(rejected + strlen("rejected_calls="), NULL, 10) : 0;
+    freeReplyObject(reply);
+    return count;
+}
+
+/* Without the right to ASKING, one node says ASK and the other MOVED. */
+TEST_WITH(masters_alone, nodes_that_name_each_other_are_asked_with_pauses_and_not_for_ever) {
+    for (int node = 0; node < NODES; node++)
+        assert_true(test_node_tell(node_at(node), "ACL SETUSER app on >pw ~* &* +@all -asking"));
+    const char *hosts = strstr(test_cluster_url(cluster), "://") + 3;
+    lk_client *client = open_client_url(world_print("redis+cluster://app:pw@%s", hosts),
+                                        &(lk_client_options){.command_timeout_ms = 1000});
+    lk_info *info;
+    test_slot_move move = move_of("a");
+    assert_true(test_cluster_move_begin(cluster, &move));
+    assert_status(lk_trywrlock(new_lock(client, "a")), LK_UNAVAILABLE);
+    assert_said("the cluster is moving the keys of this lock");
+    assert_status(lk_inspect(client, "a", &info), LK_UNAVAILABLE);
+    assert_in_range(rejected_askings_at(move.to), 1, 100);
+    assert_true(test_cluster_move_end(cluster, &move));
+    assert_ok(lk_trywrlock(new_lock(client, "a")));
+}
+
 TEST_WITH(masters_alone, a_node_joins_and_a_node_leaves) {
     lk_client *client = open_at_cluster(), *other = open_at_cluster();
     lk_lock *holder = new_leased_lock(client, "a", LEASE_MS), *waiter = new_lock(other, "a");

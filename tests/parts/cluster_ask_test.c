@@ -17,12 +17,13 @@ static lki_error error;
 /* ------------------------------------------------------------------------------ one node */
 
 static lki_cluster_view view;
+static int64_t patience_ms;
 
 static lk_status ask(void) {
     char port[16], host[] = "127.0.0.1", shown[] = "redis://node";
     snprintf(port, sizeof port, "%u", fakes[0].port);
     lki_endpoint node = {.host = host, .port = port, .shown = shown};
-    lki_reach reach = {.deadline_us = lki_after_ms(lki_now_us(), REACH_MS), .stop_fd = -1};
+    lki_reach reach = {.deadline_us = lki_after_ms(lki_now_us(), patience_ms), .stop_fd = -1};
     _Atomic int fd = -1;
     lki_cluster_view_clear(&view);
     return lki_cluster_ask(&node, &reach, &fd, &view, &error);
@@ -45,6 +46,7 @@ static void assert_refused(lk_status wanted, const char *slots, const char *word
 
 static int begin_one(void **state) {
     (void)state;
+    patience_ms = REACH_MS;
     fakes_start();
     return 0;
 }
@@ -125,6 +127,7 @@ static void nonsense_is_not_believed(void **state) {
                                           "*2\r\n*3\r\n:0\r\n:1\r\n" MASTER ":5\r\n"};
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
         assert_refused(LK_INTERNAL, replies[i], "CLUSTER SLOTS");
+    patience_ms = 200; /* the rest of these never comes */
     assert_refused(LK_UNAVAILABLE, "", "");
     assert_refused(LK_UNAVAILABLE, "*1\r\n*3\r\n:0\r\n", "");
 }
