@@ -2,9 +2,8 @@
 -- operation itself may end a hold without a release.
 if fault then return { err = fault } end
 loses = loses or lock[EXPIRED]
-if not queue and (lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= '' or loses) then
-    lk.make_queue()
-end
+local waits = lock[READERS] + lock[WRITERS] + lock[MISSES] > 0 or lock[UPGRADE] ~= ''
+if not queue and (waits or loses) then lk.make_queue() end
 if loses and not losses then
     --@include losses.lua
 end

@@ -6,7 +6,5 @@ local function key_fault(key, index_key)
         return 'LKARG keys: not the keys of one lock'
     end
     local size = string.find(tag, '^%%') and #tag - 1 or #tag
-    if size < 1 or size > 512 or string.find(tag, '%z') then
-        return 'LKARG name: must be 1 to 512 bytes without NUL'
-    end
+    if size < 1 or size > 512 or string.find(tag, '%z') then return 'LKARG name: must be 1 to 512 bytes without NUL' end
 end

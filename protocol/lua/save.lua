@@ -52,8 +52,7 @@ if lock[MARK] > 0 and lock[MARK_UNTIL] > latest then latest = lock[MARK_UNTIL] e
 if lock[LAST_FENCE] > latest then latest = lock[LAST_FENCE] end
 if latest ~= expires_at then
     local ms = math.ceil(latest / 1000)
-    local low = ms % 1000000
-    expires_at, expires = latest, string.format('%d%06d', (ms - low) / 1000000, low)
+    expires_at, expires = latest, string.format('%d%06d', math.floor(ms / 1000000), ms % 1000000)
 end
 
 local refused
