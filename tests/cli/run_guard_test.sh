@@ -22,7 +22,7 @@ expect_next_alone() {
 }
 
 stop_with() {
-    begin_beats --lease 1 a
+    begin_beats --lease 3 a
     kill -s "$1" "$run"
     eventually grep -q '^State:.T' "/proc/$run/status"
     expect_next_alone
@@ -57,7 +57,7 @@ test_a_stop_of_run_without_a_terminal_is_passed_on() {
 }
 
 test_the_whole_job_stopped_by_sigstop() {
-    begin_beats --lease 1 a
+    begin_beats --lease 3 a
     kill -STOP -- "-$run"
     eventually grep -q '^State:.T' "/proc/$run/status"
     expect_next_alone
@@ -65,7 +65,7 @@ test_the_whole_job_stopped_by_sigstop() {
 }
 
 test_run_killed() {
-    begin_beats --lease 1 a
+    begin_beats --lease 3 a
     kill -KILL "$run"
     expect_next_alone
     ends_with 137 "$run"
@@ -91,7 +91,7 @@ test_the_guard_killed_ends_what_the_command_has_started_too() {
 
 # A machine that sleeps stops all processes, and continues them after their leases have ended.
 test_all_stopped_and_continued_as_by_a_machine_that_sleeps() {
-    begin_beats --lease 1 a
+    begin_beats --lease 3 a
     kill -STOP "$(cat guard)" "$run" "$(cat child)"
     eventually grep -q '^State:.T' "/proc/$(cat guard)/status"
     wc -l <beats >before
