@@ -132,7 +132,7 @@ TEST_WITH(network, what_was_on_the_way_when_a_hold_was_lost_and_unlocked_says_lo
         atomic_int unlocked = 0;
         lk_lock *lost = NULL;
         lk_lock_options options = {
-            .lease_ms = 600, .manual_renew = true, .on_lost = unlock, .on_lost_arg = &unlocked};
+            .lease_ms = 2500, .manual_renew = true, .on_lost = unlock, .on_lost_arg = &unlocked};
         lost = new_lock_with(client, "a", &options);
         assert_ok(lk_wrlock(lost));
         proxy_pause(net, PROXY_COMMANDS, PROXY_TO_CLIENT);
