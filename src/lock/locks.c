@@ -104,14 +104,22 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
     visit_all(context, server, refused, error);
 }
 
-/* A handle that was sent to another server by ASK stays there: that server says when it is wrong. */
+/*
+ * A handle that was sent to another server by ASK stays there: that server says when it is wrong. It
+ * may have no slots yet, and so was retired.
+ */
 static void find_server(lk_lock *lock, const lki_error *error) {
     (void)error;
     lki_error why;
     lki_elsewhere owner = {.to = lki_session_server(lock->session, lock->slot, &why)};
     bool is_right = owner.to == lock->server;
-    if (owner.to && (is_right ? lock->asking || lock->next.to : !lock->asking))
+    if (owner.to && (is_right ? lock->asking || lock->next.to : !lock->asking)) {
         lki_lock_redirect(lock, &owner);
+    } else if (lock->asking) {
+        lki_server_want(lock->server);
+        if (lock->waiting)
+            lki_server_want_messages(lock->server);
+    }
 }
 
 static void on_remapped(void *context) {

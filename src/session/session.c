@@ -74,10 +74,10 @@ static void remapped(void *context) {
     lki_session *session = context;
     lki_topology *topology = session->topology;
     pthread_mutex_lock(&session->monitor);
-    session->events->remapped(session->context);
     for (size_t i = 0; i < session->server_count; i++)
         if (session->servers[i] && !topology->methods->has_slots(topology, i))
             lki_server_retire(session->servers[i]);
+    session->events->remapped(session->context);
     lki_session_settle(session);
     lki_keeper_kick(session);
     pthread_mutex_unlock(&session->monitor);

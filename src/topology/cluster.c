@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    ASK_MS = 500,     /* a node answers in this time, or the next one is asked */
+    ASK_MS = 500,     /* a node answers in this time, or the next one is asked first */
     PAUSE_MS = 200,   /* between two rounds of questions */
     QUIET_MS = 30000, /* without suspicion, the thread asks as seldom as this */
     REFRESH_MS = 5000
@@ -109,65 +109,86 @@ static bool is_better(const lki_cluster_view *view, const lki_cluster_view *best
     return view->is_ok && !best->is_ok;
 }
 
-/* Asks until a node has a current view. *all_answered: every node was asked, and answered. */
-static lk_status ask_nodes(cluster *self, const candidates *nodes, const lki_reach *reach,
-                           lki_cluster_view *best, bool *all_answered, lki_error *error) {
-    lk_status worst = LK_UNAVAILABLE;
-    bool found = false;
-    *all_answered = true;
-    lki_error_set(error, worst, "%s: no node answered", self->base.shown);
-    for (size_t i = 0; i < nodes->count; i++) {
+typedef struct {
+    lki_cluster_view best;
+    bool found;        /* there is a best view */
+    bool all_answered; /* no node was silent, or refused */
+    lk_status worst;   /* if none was found */
+    lki_error error;   /* of worst */
+} survey;
+
+static void note_failure(survey *all, lk_status status, const lki_error *why) {
+    all->all_answered = false;
+    if (lki_seed_error_weight(status) < lki_seed_error_weight(all->worst))
+        return;
+    all->worst = status;
+    all->error = *why;
+}
+
+/* True: it is current, and no other node needs to be asked. */
+static bool note_view(cluster *self, survey *all, lki_cluster_view *view,
+                      const lki_endpoint *node) {
+    bool is_done = is_current(self, view);
+    if (!all->found || is_better(view, &all->best)) {
+        lki_cluster_view_clear(&all->best);
+        all->best = *view;
+        remember(self, node);
+    } else {
+        lki_cluster_view_clear(view);
+    }
+    all->found = true;
+    return is_done;
+}
+
+/* Asks one after the other, each for limit_ms at most, until one has a current view. */
+static void ask_nodes(cluster *self, const candidates *nodes, const lki_reach *reach,
+                      int64_t limit_ms, survey *all) {
+    for (size_t i = 0; i < nodes->count && all->worst != LK_CANCELED; i++) {
         lki_cluster_view view = {0};
         lki_error why;
         lki_reach within = *reach;
-        int64_t end_us = lki_after_ms(lki_now_us(), ASK_MS);
+        int64_t end_us = lki_after_ms(lki_now_us(), limit_ms);
         within.deadline_us = end_us < reach->deadline_us ? end_us : reach->deadline_us;
         lk_status status =
             lki_cluster_ask(&nodes->nodes[i], &within, &self->asking_fd, &view, &why);
         atomic_store(&self->asking_fd, -1);
-        if (status != LK_OK) {
-            *all_answered = false;
-            if (i == 0 || lki_seed_error_weight(status) > lki_seed_error_weight(worst)) {
-                worst = status;
-                *error = why;
-            }
-            if (status == LK_CANCELED)
-                break;
-            continue;
-        }
-        bool is_done = is_current(self, &view);
-        if (!found || is_better(&view, best)) {
-            lki_cluster_view_clear(best);
-            *best = view;
-            remember(self, &nodes->nodes[i]);
-        } else {
-            lki_cluster_view_clear(&view);
-        }
-        found = true;
-        if (is_done)
-            return LK_OK;
+        if (status != LK_OK)
+            note_failure(all, status, &why);
+        else if (note_view(self, all, &view, &nodes->nodes[i]))
+            return;
     }
-    return found ? LK_OK : worst;
+}
+
+/* If no node answers soon, all may be far away: the second time, each has more time. */
+static lk_status ask_twice(cluster *self, const candidates *nodes, const lki_reach *reach,
+                           survey *all) {
+    *all = (survey){.all_answered = true, .worst = LK_UNAVAILABLE};
+    lki_error_set(&all->error, LK_UNAVAILABLE, "%s: no node answered", self->base.shown);
+    ask_nodes(self, nodes, reach, ASK_MS, all);
+    int64_t left_ms = (reach->deadline_us - lki_now_us()) / 1000;
+    if (!all->found && all->worst == LK_UNAVAILABLE && left_ms > ASK_MS)
+        ask_nodes(self, nodes, reach, left_ms / (int64_t)nodes->count, all);
+    return all->found ? LK_OK : all->worst;
 }
 
 /* Asks, and updates the map. *changed: slots have other owners than before. */
 static lk_status look(cluster *self, const lki_reach *reach, bool *changed, lki_error *error) {
     candidates nodes = {0};
-    lki_cluster_view view = {0};
-    bool all_answered = false;
+    survey all = {0};
     *changed = false;
     lk_status status = list_candidates(self, &nodes) ? LK_OK : lki_error_no_memory(error);
-    if (status == LK_OK)
-        status = ask_nodes(self, &nodes, reach, &view, &all_answered, error);
+    if (status == LK_OK && (status = ask_twice(self, &nodes, reach, &all)) != LK_OK)
+        *error = all.error;
     if (status == LK_OK) {
         pthread_mutex_lock(&self->mutex);
         /* If all nodes agree on a lower epoch, the cluster was set up again. */
-        bool counts = !view.epoch || view.epoch >= self->map.epoch || all_answered;
-        if (counts && !lki_cluster_map_apply(&self->map, &view, changed))
+        const lki_cluster_view *view = &all.best;
+        bool counts = !view->epoch || view->epoch >= self->map.epoch || all.all_answered;
+        if (counts && !lki_cluster_map_apply(&self->map, view, changed))
             status = lki_error_no_memory(error);
         pthread_mutex_unlock(&self->mutex);
     }
-    lki_cluster_view_clear(&view);
+    lki_cluster_view_clear(&all.best);
     candidates_clear(&nodes);
     return status;
 }

@@ -535,6 +535,33 @@ TEST_WITH(masters_alone, a_node_joins_and_a_node_leaves) {
     assert_ok(lk_wrunlock(waiter));
 }
 
+/* The node that joins has no slot of its own yet, when the client hears that another slot has moved. */
+TEST_WITH(masters_alone, a_lock_stays_with_a_node_that_gets_its_first_slot) {
+    lk_client *client = open_at_cluster(), *other = open_at_cluster();
+    lk_lock *holder = new_leased_lock(client, "a", LEASE_MS), *waiter = new_lock(other, "a");
+    call waiting;
+    int joined = test_cluster_add_node(cluster, -1, FAILOVER_MS);
+    test_slot_move move = {slot_of("a"), owner_of("a"), joined};
+    assert_true(joined >= 0 && test_cluster_move_begin(cluster, &move));
+    assert_ok(lk_wrlock(holder)); /* over there */
+    assert_int_equal(key_count_at(joined), 1);
+    begin_wait(&waiting, waiter, LK_WRITE, other, "a", 1);
+    char *elsewhere = name_on((move.from + 1) % NODES);
+    take_and_release(client, elsewhere);
+    take_and_release(other, elsewhere);
+    assert_true(test_cluster_move_slot(cluster, slot_of(elsewhere), move.from));
+    take_and_release(client, elsewhere); /* MOVED: the client asks who has which slots */
+    take_and_release(other, elsewhere);
+    sleep_ms(500);
+    assert_ok(lk_renew(holder, 0));
+    assert_ok(lk_wrunlock(holder));
+    assert_call(&waiting, LK_OK);
+    assert_ok(lk_wrunlock(waiter));
+    assert_true(test_cluster_move_keys(cluster, &move));
+    assert_true(test_cluster_move_end(cluster, &move));
+    take_and_release(client, "a");
+}
+
 /* ------------------------------------------------------------------------------ bad input */
 
 static void assert_refused(const char *url, lk_status wanted, const char *words) {
