@@ -394,6 +394,28 @@ TEST_WITH(masters_alone, a_hold_and_its_waiter_go_along_when_their_slot_moves) {
     assert_int_equal(key_count_at(move.to), 0);
 }
 
+/* As codec.lua writes a free lock whose last fence is ahead of the clock: by an hour. */
+static const char *const lock_with_fence_ahead =
+    "return redis.call('SET', KEYS[1], struct.pack('<c3BBBBBddsdddds', 'lk4', 1, 0, 0, 0, 0,"
+    " (redis.call('TIME')[1] + 3600) * 1000000, 0, '', 0, 0, 0, 0, ''))";
+
+/* The node that it comes from drew fences that the clock of the next one has not reached. */
+TEST_WITH(masters_alone, a_fence_does_not_go_back_when_a_slot_moves_without_its_lock) {
+    lk_client *client = open_at_cluster();
+    lk_lock *lock = new_lock(client, "a");
+    test_slot_move move = move_of("a");
+    assert_true(test_node_tell(node_at(move.from), "EVAL %s 1 lk:{a}", lock_with_fence_ahead));
+    assert_ok(lk_wrlock(lock));
+    uint64_t fence = lk_fence(lock);
+    assert_ok(lk_wrunlock(lock));
+    assert_true(fence > ((uint64_t)time(NULL) + 1800) * 1000000);
+    assert_true(test_node_tell(node_at(move.from), "DEL lk:{a}"));
+    assert_true(test_cluster_move_slot(cluster, move.slot, move.to));
+    assert_ok(lk_wrlock(lock));
+    assert_true(lk_fence(lock) > fence);
+    assert_ok(lk_wrunlock(lock));
+}
+
 /* While the slot moves, the holder's key is still here: a newcomer must not get a lock over there. */
 TEST_WITH(masters_alone, a_lock_whose_key_has_not_moved_yet_is_held_here) {
     lk_client *client = open_at_cluster(), *other = open_at_cluster();
