@@ -156,10 +156,10 @@ typedef struct {
      * Default: 5000. */
     int64_t command_timeout_ms;
     /* How many replicas must have a grant before an acquire returns LK_OK, and a renewal before it
-     * counts, 0 to 1000. If too few confirm a grant in time, it is given back, and the call returns
-     * LK_UNAVAILABLE. So a failover does not lose the grant, if it promotes one of these replicas:
-     * that is certain only if min_replicas is the number of replicas that may be promoted. Each
-     * grant takes one more round trip. Default: 0, the server alone. */
+     * counts, 0 to 1000. If too few confirm a grant in time, the client releases the lock again,
+     * and the call returns LK_UNAVAILABLE. So a failover does not lose the grant, if it promotes
+     * one of these replicas: that is certain only if min_replicas is the number of replicas that
+     * may be promoted. Each grant takes one more round trip. Default: 0, the server alone. */
     int min_replicas;
     /* How long replicas may take to confirm, up to half of command_timeout_ms. Default: 1000. */
     int64_t replica_timeout_ms;

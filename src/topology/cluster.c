@@ -93,8 +93,8 @@ static void remember(cluster *self, const lki_endpoint *node) {
 }
 
 /*
- * A node that was cut off knows only an earlier state. So a view with a lower epoch does not count,
- * nor that of a node which cannot reach the others, unless there is no better one.
+ * A node that was cut off knows only an earlier state. So the client ignores a view with a lower
+ * epoch, and the view of a node that cannot reach the others, unless no other node has a better one.
  */
 static bool is_current(cluster *self, const lki_cluster_view *view) {
     pthread_mutex_lock(&self->mutex);
