@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +196,16 @@ void run_tree_signal(const run_tree *tree, int number) {
             send(&table.rows[i], number);
 }
 
+/*
+ * A killed process runs no instruction of its program any more, but it ends only when it gets CPU. On a
+ * busy machine that can take longer than the rest of the lease. Without the right to do so, this has no
+ * effect.
+ */
+static void hasten_end(pid_t pid) {
+    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    sched_setscheduler(pid, SCHED_RR, &least);
+}
+
 /* Returns the number of processes found. */
 static size_t kill_all(const run_tree *tree) {
     size_t count = 0;
@@ -205,6 +216,7 @@ static size_t kill_all(const run_tree *tree) {
             continue;
         count++;
         send(&table.rows[i], SIGKILL);
+        hasten_end(table.rows[i].pid);
     }
     return count;
 }
