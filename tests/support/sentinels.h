@@ -1,6 +1,6 @@
 /*
- * A master, its replicas, and sentinels that watch them: all are real servers on 127.0.0.1. The
- * sentinels know the master as "latchkey".
+ * A master, its replicas, and sentinels that watch them: all are real servers, on 127.0.0.1 or at
+ * places of a network. The sentinels know the master as "latchkey".
  *
  * Servers and sentinels are numbered from 0. Server 0 is the first master. The sentinels may start
  * a failover that no test asked for: a machine that stalls for `down_after_ms` is enough. So a test
@@ -28,6 +28,8 @@ typedef struct {
     const char *sentinel_password;     /* default: none */
     const char *const *server_options; /* further words of their command lines, ended by NULL */
     bool keeps_data;                   /* with an append-only file; default: no */
+    /* Server 0 is at place 0, all others and the sentinels are at place 1; default: 127.0.0.1. */
+    const test_places *places;
 } test_sentinels_options;
 
 /*
