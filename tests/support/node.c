@@ -3,6 +3,7 @@
 
 #include "port.h"
 #include "test_memory.h"
+#include "tls_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ struct test_node {
     test_node_kind kind;
     test_port port, bus_port;
     char *user, *password, *command_at_start; /* each may be NULL */
-    const test_places *places;                /* NULL: it has no place */
+    bool tls;
+    const test_places *places; /* NULL: it has no place */
     size_t place;
     test_server *server;
 };
@@ -43,10 +45,21 @@ static void print_users(test_text *settings, const test_node *node) {
         test_text_print(settings, "masteruser \"%s\"\n", node->user);
 }
 
+/* Nodes also use TLS among themselves. None of them asks another for a certificate. */
+static void add_tls(test_words *words) {
+    test_words_add(words, "--tls-cert-file", certificate_file("here.crt"), "--tls-key-file",
+                   certificate_file("here.key"), "--tls-ca-cert-file", certificate_file("ca.crt"),
+                   "--tls-auth-clients", "no", "--tls-replication", "yes", "--tls-cluster", "yes",
+                   NULL);
+}
+
 static void add_options(test_words *words, const test_node *node) {
     char *port = test_print("%d", node->port.number);
     char *bus_port = test_print("%d", node->bus_port.number);
-    test_words_add(words, "--bind", test_node_address(node), "--port", port, NULL);
+    test_words_add(words, "--bind", test_node_address(node), node->tls ? "--tls-port" : "--port",
+                   port, NULL);
+    if (node->tls)
+        add_tls(words);
     if (node->places) /* otherwise a server without a password refuses all addresses but 127.0.0.1 */
         test_words_add(words, "--protected-mode", "no", NULL);
     if (node->kind == TEST_NODE_SENTINEL)
@@ -95,6 +108,7 @@ test_node *test_node_start(const test_node_options *options) {
     node->user = copy_or_null(options->user);
     node->password = copy_or_null(options->password);
     node->command_at_start = copy_or_null(options->command_at_start);
+    node->tls = options->tls;
     node->places = options->places;
     node->place = options->place;
     if (!test_port_reserve(&node->port) ||

@@ -53,6 +53,7 @@ static test_node *start_server(const test_sentinels_options *options, const test
         .password = options->password,
         .settings = settings,
         .options = (const char *const *)words.list,
+        .tls = options->tls,
         .places = options->places,
         .place = master ? 1 : 0,
     });
@@ -85,6 +86,7 @@ static test_node *start_sentinel(const test_sentinels_options *options, const te
         .password = options->sentinel_password,
         .settings = settings,
         .command_at_start = hurry,
+        .tls = options->tls,
         .places = options->places,
         .place = 1,
     });
@@ -126,7 +128,7 @@ static bool start_sentinels(test_sentinels *set, const test_sentinels_options *o
         set->sentinel_count++;
     }
     char *hosts = test_node_hosts(set->sentinels, set->sentinel_count);
-    set->url = test_print("redis+sentinel://%s/latchkey", hosts);
+    set->url = test_print("redis%s+sentinel://%s/latchkey", options->tls ? "s" : "", hosts);
     free(hosts);
     return true;
 }
