@@ -682,8 +682,8 @@ typedef bool lk_list_fn(const char *name, void *arg);
  *
  * Locks that are acquired or freed during the call, or that a cluster moves, may be listed or not.
  * A key that is named like a lock but holds something else is listed too; lk_inspect() returns
- * LK_INVALID for it. The call scans the server, or all nodes of the cluster, in small steps (SCAN),
- * which do not hold up other clients.
+ * LK_INVALID for it. The call scans the server, or all masters of the cluster, in small steps (SCAN),
+ * which do not hold up other clients. If a master fails, the call scans the one that replaces it.
  *
  *   LK_OK           All names were listed, or `each` returned false.
  *   LK_CANCELED     lk_close() was called meanwhile.

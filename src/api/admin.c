@@ -1,14 +1,11 @@
-/* lk_inspect, lk_list, lk_force_release. */
+/* lk_inspect, lk_force_release. */
 #include "api/enter.h"
 #include "base/memory.h"
 #include "engine/answer.h"
 #include "engine/inspect.h"
-#include "engine/scan.h"
 #include "session/call.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS_MOST = 1000, WHAT_MOST = LKI_NAME_MOST + 16 };
@@ -144,126 +141,4 @@ lk_status lk_force_release(lk_client *client, const char *name, const char *owne
     status = force(client, name, owner, &error);
     lki_leave(&client->session);
     return status == LK_OK ? LK_OK : lki_fail_with(&error);
-}
-
-/* ------------------------------------------------------------------------------ list */
-
-typedef struct {
-    const char *prefix, *pattern;
-    size_t start_length; /* of the part of the pattern before its first special character */
-    char cursor[LKI_CURSOR_SIZE];
-    char **names;
-    size_t count, room;
-} listing;
-
-/* One SCAN of a listing. */
-typedef struct {
-    lki_call call;
-    listing *whole;
-} scan_step;
-
-static lki_sent encode_scan(const lki_call *call, lki_form *form, lki_bytes *out) {
-    const listing *self = ((const scan_step *)call)->whole;
-    (void)form; /* the keys of a lock are the same in every form */
-    return lki_scan(out, self->prefix, self->cursor, self->pattern, self->start_length);
-}
-
-static lk_status add_name(void *arg, const char *name, lki_error *error) {
-    listing *self = arg;
-    if (self->pattern && fnmatch(self->pattern, name, 0) != 0)
-        return LK_OK;
-    if (self->count == self->room) {
-        size_t room = self->room ? 2 * self->room : 64;
-        char **names = lki_resize(self->names, room * sizeof *names);
-        if (!names)
-            return lki_error_no_memory(error);
-        self->names = names;
-        self->room = room;
-    }
-    self->names[self->count] = lki_copy(name);
-    if (!self->names[self->count])
-        return lki_error_no_memory(error);
-    self->count++;
-    return LK_OK;
-}
-
-static lk_status scan_answered(lki_call *call, const redisReply *reply, lki_error *error) {
-    listing *self = ((scan_step *)call)->whole;
-    return lki_scan_read(reply, self->prefix, self->cursor, add_name, self, error);
-}
-
-static int compare(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void call_each(listing *self, lk_list_fn *each, void *arg) {
-    if (self->count)
-        qsort(self->names, self->count, sizeof *self->names, compare);
-    for (size_t i = 0; i < self->count; i++) {
-        /* SCAN may return a key twice. */
-        if (i && strcmp(self->names[i], self->names[i - 1]) == 0)
-            continue;
-        if (!each(self->names[i], arg))
-            break;
-    }
-}
-
-static lk_status scan_once(lki_server *server, listing *self, lki_error *error) {
-    scan_step *step = lki_call_new(sizeof *step);
-    if (!step)
-        return lki_error_no_memory(error);
-    step->call.what = "list";
-    step->call.encode = encode_scan;
-    step->call.answered = scan_answered;
-    step->whole = self;
-    lk_status status = lki_call_run(&step->call, server, error);
-    lki_call_free(&step->call);
-    return status;
-}
-
-/* All locks of the server with this index. */
-static lk_status scan_server(lki_session *session, size_t index, listing *self, lki_error *error) {
-    lki_server *server = lki_session_server_at(session, index, error);
-    lk_status status = server ? LK_OK : error->status;
-    memcpy(self->cursor, "0", 2);
-    while (status == LK_OK) {
-        status = scan_once(server, self, error);
-        if (strcmp(self->cursor, "0") == 0)
-            break;
-    }
-    return status;
-}
-
-/* Increments `calls` for the whole listing, so that lk_close() does not end between two steps. */
-static lk_status scan_all(lk_client *client, listing *self) {
-    lki_error error;
-    lk_status status = lki_enter(client, LKI_MAY_BLOCK);
-    if (status != LK_OK)
-        return status;
-    lki_session *session = &client->session;
-    self->prefix = session->settings.prefix;
-    session->calls++;
-    for (size_t i = lki_session_next(session, 0); status == LK_OK && i != SIZE_MAX;
-         i = lki_session_next(session, i + 1))
-        status = scan_server(session, i, self, &error);
-    session->calls--;
-    pthread_cond_broadcast(&session->ended);
-    lki_leave(session);
-    return status == LK_OK ? LK_OK : lki_fail_with(&error);
-}
-
-lk_status lk_list(lk_client *client, const char *pattern, lk_list_fn *each, void *arg) {
-    listing self = {.pattern = pattern};
-    if (!each)
-        return lki_fail(LK_INVALID, "each is NULL");
-    if (pattern && strlen(pattern) > LKI_NAME_MOST)
-        return lki_fail(LK_INVALID, "the pattern must be at most %d bytes", LKI_NAME_MOST);
-    self.start_length = pattern ? strcspn(pattern, "*?[\\") : 0;
-    lk_status status = scan_all(client, &self);
-    if (status == LK_OK)
-        call_each(&self, each, arg);
-    for (size_t i = 0; i < self.count; i++)
-        lki_free(self.names[i]);
-    lki_free(self.names);
-    return status;
 }

@@ -81,16 +81,28 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
     return a_us < b_us ? a_us : b_us;
 }
 
-static void give_up(lki_call *call) {
+static const char *reason_to_give_up(const lki_call *call) {
     const lki_wire *wire = &call->server->commands;
-    char said[LKI_ERROR_MOST];
-    memcpy(said, call->error.text, sizeof said);
-    finish(call, LK_UNAVAILABLE,
-           call->request.on_way && call->once
-               ? "the server did not answer in time; the operation may still take effect"
-           : *said                       ? said
-           : lki_link_is_up(&wire->link) ? "the server did not answer in time"
-                                         : wire->why.text);
+    if (call->request.on_way && call->once)
+        return "the server did not answer in time; the operation may still take effect";
+    if (*call->error.text)
+        return call->error.text;
+    return lki_link_is_up(&wire->link) || !*wire->why.text ? "the server did not answer in time"
+                                                           : wire->why.text;
+}
+
+/* Where there are several servers, the error names the one that did not answer. */
+static void give_up(lki_call *call) {
+    lki_topology *topology = call->server->session->topology;
+    char address[LKI_ADDRESS_SIZE];
+    lki_error error;
+    if (topology->methods->address) {
+        topology->methods->address(topology, call->server->index, address);
+        lki_error_set(&error, LK_UNAVAILABLE, "%s: %s", address, reason_to_give_up(call));
+    } else {
+        lki_error_set(&error, LK_UNAVAILABLE, "%s", reason_to_give_up(call));
+    }
+    finish(call, LK_UNAVAILABLE, error.text);
 }
 
 static void await(lki_call *call, int64_t give_up_us) {

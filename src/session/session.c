@@ -209,13 +209,12 @@ lki_server *lki_session_server(lki_session *session, unsigned slot, lki_error *e
     return lki_session_server_at(session, index, error);
 }
 
-size_t lki_session_next(lki_session *session, size_t index) {
+void lki_session_add_slots(lki_session *session, const lki_server *server, lki_slots *slots) {
     lki_topology *topology = session->topology;
-    if (!topology->methods->has_slots)
-        return index == 0 ? 0 : SIZE_MAX;
-    while (index < LKI_NODES_MOST && !topology->methods->has_slots(topology, index))
-        index++;
-    return index < LKI_NODES_MOST ? index : SIZE_MAX;
+    if (topology->methods->add_slots)
+        topology->methods->add_slots(topology, server->index, slots);
+    else
+        lki_slots_add_all(slots);
 }
 
 lki_tls_files lki_settings_tls(const lki_settings *settings) {

@@ -91,8 +91,8 @@ LKI_UNLOCKS void lki_session_settle(lki_session *);
 lki_server *lki_session_server(lki_session *, unsigned slot, lki_error *);
 lki_server *lki_session_server_at(lki_session *, size_t index, lki_error *);
 
-/* The index of the first server from `index` on that has locks; SIZE_MAX: none. */
-size_t lki_session_next(lki_session *, size_t index);
+/* Adds the slots of a server, as far as the client knows: all, if the topology is not sharded. */
+void lki_session_add_slots(lki_session *, const lki_server *, lki_slots *);
 
 /* With the monitor held. Queues a callback that writes the line. */
 void lki_log(lki_session *, lk_log_level, const char *format, ...)

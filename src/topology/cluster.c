@@ -272,6 +272,21 @@ static bool cluster_has_slots(lki_topology *topology, size_t server) {
     return has_slots;
 }
 
+static void cluster_add_slots(lki_topology *topology, size_t server, lki_slots *slots) {
+    cluster *self = (cluster *)topology;
+    pthread_mutex_lock(&self->mutex);
+    lki_cluster_map_add_slots(&self->map, server, slots);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+static void cluster_address(lki_topology *topology, size_t server, char out[LKI_ADDRESS_SIZE]) {
+    cluster *self = (cluster *)topology;
+    pthread_mutex_lock(&self->mutex);
+    const lki_map_node *node = &self->map.nodes[server];
+    lki_endpoint_address(&(lki_endpoint){.host = node->host, .port = node->port}, out);
+    pthread_mutex_unlock(&self->mutex);
+}
+
 static lk_status cluster_redirect(lki_topology *topology, size_t from, const lki_redirect *redirect,
                                   size_t *server) {
     cluster *self = (cluster *)topology;
@@ -326,6 +341,8 @@ static lk_status cluster_open(const char *url, const char *password, const char 
                                                  .discover = cluster_discover,
                                                  .server_of = cluster_server_of,
                                                  .has_slots = cluster_has_slots,
+                                                 .add_slots = cluster_add_slots,
+                                                 .address = cluster_address,
                                                  .redirect = cluster_redirect,
                                                  .suspect = cluster_suspect,
                                                  .locate = cluster_locate,

@@ -97,3 +97,9 @@ size_t lki_cluster_map_owner(const lki_cluster_map *map, unsigned slot) {
             return node;
     return 0;
 }
+
+void lki_cluster_map_add_slots(const lki_cluster_map *map, size_t node, lki_slots *slots) {
+    for (unsigned slot = 0; slot < LKI_SLOTS; slot++)
+        if (lki_cluster_map_owner(map, slot) == node)
+            lki_slots_add(slots, slot);
+}

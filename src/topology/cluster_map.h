@@ -35,4 +35,7 @@ bool lki_cluster_map_apply(lki_cluster_map *, const lki_cluster_view *, bool *ch
 /* The owner of a slot. If nobody has it: a node that has others, and that will say so. */
 size_t lki_cluster_map_owner(const lki_cluster_map *, unsigned slot);
 
+/* Adds all slots whose owner is this node. */
+void lki_cluster_map_add_slots(const lki_cluster_map *, size_t node, lki_slots *);
+
 #endif

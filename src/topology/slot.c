@@ -28,3 +28,27 @@ unsigned lki_slot_of(const char *key, size_t length) {
         return crc16(key, length) % LKI_SLOTS;
     return crc16(tag, (size_t)(close - tag)) % LKI_SLOTS;
 }
+
+void lki_slots_add(lki_slots *slots, unsigned slot) {
+    slots->words[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+void lki_slots_add_all(lki_slots *slots) {
+    memset(slots->words, 0xff, sizeof slots->words);
+}
+
+void lki_slots_add_common(lki_slots *slots, const lki_slots *a, const lki_slots *b) {
+    for (size_t i = 0; i < LKI_SLOTS / 64; i++)
+        slots->words[i] |= a->words[i] & b->words[i];
+}
+
+static bool has(const lki_slots *slots, unsigned slot) {
+    return slots->words[slot / 64] >> slot % 64 & 1;
+}
+
+unsigned lki_slots_first_missing(const lki_slots *slots) {
+    unsigned slot = 0;
+    while (slot < LKI_SLOTS && has(slots, slot))
+        slot++;
+    return slot;
+}

@@ -1,8 +1,6 @@
 /* See topology.h. */
 #include "topology/topology.h"
 
-#include "topology/slot.h"
-
 #include <string.h>
 #include <strings.h>
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "net/transport.h"
 #include "topology/redirect.h"
+#include "topology/slot.h"
 
 enum { LKI_NODES_MOST = 1024 }; /* servers of one topology */
 
@@ -32,6 +33,10 @@ typedef struct {
     size_t (*server_of)(lki_topology *, unsigned slot);
     /* Whether the server has any slots at present. NULL: as for server_of. */
     bool (*has_slots)(lki_topology *, size_t server);
+    /* Adds all slots for which server_of returns this server. NULL: as for server_of. */
+    void (*add_slots)(lki_topology *, size_t server, lki_slots *);
+    /* Where the server is, for error texts. NULL: the URL says it. */
+    void (*address)(lki_topology *, size_t server, char out[LKI_ADDRESS_SIZE]);
     /* The server `from` says that another server has the slot. NULL: as for server_of. LK_NOMEM. */
     lk_status (*redirect)(lki_topology *, size_t from, const lki_redirect *, size_t *server);
     /* A server does not answer, or refuses: find out soon who has its slots. May be NULL. */

@@ -222,6 +222,48 @@ TEST(thousands_of_locks_are_listed_without_stopping_the_server) {
     assert_nothing_left();
 }
 
+/* ------------------------------------------------------------------------------ another process */
+
+typedef struct {
+    lk_client *client;
+    list names;
+    lk_status status;
+} listing;
+
+static void *run_listing(void *context) {
+    listing *self = context;
+    self->status = lk_list(self->client, NULL, keep, &self->names);
+    return NULL;
+}
+
+/* The next process has its keys in another order, so that the cursor would skip some of them. */
+TEST(a_list_begins_again_when_another_process_answers) {
+    test_server *real =
+        start_server((const char *const[]){"--appendonly", "yes", "--appendfsync", "always", NULL});
+    fake_server *fake = fake_server_start(test_server_socket(real));
+    assert_non_null(fake);
+    listing self = {.client = open_client_at(fake_server_socket(fake), PATIENT_MS)};
+    assert_ok(lk_wrlock(new_leased_lock(self.client, "a", PATIENT_MS)));
+    fake_server_on(fake, "SCAN 0", 1, "*2\r\n$1\r\n7\r\n*0\r\n"); /* goes on at 7 */
+    fake_server_hold(fake, "SCAN 7");
+    pthread_t thread = thread_start(run_listing, &self);
+    bool is_in_the_middle = fake_server_wait_for(fake, "SCAN 7", 1, LONG_MS);
+    test_server_end(real, SIGKILL);
+    bool is_back = test_server_start_again(real);
+    fake_server_let_go(fake);
+    thread_join(thread);
+    size_t begun = fake_server_count(fake, "SCAN 0"), gone_on = fake_server_count(fake, "SCAN 7");
+    close_client(self.client);
+    fake_server_stop(fake);
+    assert_true(is_in_the_middle && is_back);
+    assert_int_equal(self.status, LK_OK);
+    assert_int_equal(begun, 2);
+    assert_int_equal(gone_on, 1);
+    assert_int_equal(self.names.count, 1);
+    assert_string_equal(self.names.names[0], "a");
+    list_clear(&self.names);
+}
+
 int main(void) {
     return world_run(begin_world);
 }

@@ -127,6 +127,19 @@ static void a_slot_that_nobody_has_is_asked_from_a_node_with_others(void **state
     assert_owner(7, "2"); /* not the first node, which has no slots any more */
 }
 
+/* Nobody has slot 99: it counts for the node that is asked about it. */
+static void the_slots_of_a_node_are_those_that_it_owns(void **state) {
+    (void)state;
+    lki_slots all = {0}, of_second = {0};
+    APPLY(1, {0, 98, "1"}, {100, 16383, "2"});
+    lki_cluster_map_add_slots(&map, lki_cluster_map_owner(&map, 100), &of_second);
+    assert_int_equal(lki_slots_first_missing(&of_second), 0);
+    lki_cluster_map_add_slots(&map, lki_cluster_map_owner(&map, 0), &all);
+    assert_int_equal(lki_slots_first_missing(&all), 100);
+    lki_slots_add_common(&all, &of_second, &of_second);
+    assert_int_equal(lki_slots_first_missing(&all), LKI_SLOTS);
+}
+
 static void a_range_that_ends_before_it_begins_has_no_slots(void **state) {
     (void)state;
     APPLY(1, {10, 5, "1"}, {0, 3, "2"});
@@ -184,6 +197,7 @@ int main(void) {
         MAP_TEST(nodes_are_told_apart_by_host_and_port),
         MAP_TEST(a_slot_is_given_to_another_node),
         MAP_TEST(a_slot_that_nobody_has_is_asked_from_a_node_with_others),
+        MAP_TEST(the_slots_of_a_node_are_those_that_it_owns),
         MAP_TEST(a_range_that_ends_before_it_begins_has_no_slots),
         MAP_TEST(there_is_a_limit_to_nodes),
         MAP_TEST(each_allocation_may_fail),

@@ -63,12 +63,39 @@ static void slots_of_random_keys_are_the_same(void **state) {
     }
 }
 
+static void the_first_slot_that_a_set_lacks_is_found(void **state) {
+    (void)state;
+    lki_slots slots = {0};
+    assert_int_equal(lki_slots_first_missing(&slots), 0);
+    for (unsigned slot = 0; slot < LKI_SLOTS; slot++) {
+        if (slot != 64)
+            lki_slots_add(&slots, slot);
+        assert_int_equal(lki_slots_first_missing(&slots), slot < 64 ? slot + 1 : 64);
+    }
+    lki_slots_add(&slots, 64);
+    assert_int_equal(lki_slots_first_missing(&slots), LKI_SLOTS);
+}
+
+static void slots_that_two_sets_have_are_added_to_a_third(void **state) {
+    (void)state;
+    lki_slots sum = {0}, some = {0}, all = {0};
+    lki_slots_add_all(&all);
+    lki_slots_add(&sum, 0);
+    lki_slots_add(&some, 1);
+    lki_slots_add_common(&sum, &some, &all);
+    assert_int_equal(lki_slots_first_missing(&sum), 2);
+    lki_slots_add_common(&sum, &all, &all);
+    assert_int_equal(lki_slots_first_missing(&sum), LKI_SLOTS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_keys_have_known_slots),
         cmocka_unit_test(only_the_tag_counts),
         cmocka_unit_test(a_tag_that_is_empty_or_open_is_none),
         cmocka_unit_test(slots_of_random_keys_are_the_same),
+        cmocka_unit_test(the_first_slot_that_a_set_lacks_is_found),
+        cmocka_unit_test(slots_that_two_sets_have_are_added_to_a_third),
     };
     return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
 }

@@ -38,6 +38,7 @@ static bool start_member(test_cluster *cluster) {
         .program = cluster->program,
         .password = cluster->password,
         .options = (const char *const *)cluster->server_options.list,
+        .tls = cluster->tls,
     });
     if (!member->node)
         return false;
@@ -134,7 +135,7 @@ static void set_url(test_cluster *cluster) {
     for (size_t i = 0; i < cluster->count; i++)
         nodes[i] = cluster->members[i].node;
     char *hosts = test_node_hosts(nodes, cluster->count);
-    cluster->url = test_print("redis+cluster://%s", hosts);
+    cluster->url = test_print("redis%s+cluster://%s", cluster->tls ? "s" : "", hosts);
     free(hosts);
 }
 
@@ -147,6 +148,7 @@ test_cluster *test_cluster_start(const test_cluster_options *options) {
         cluster->program = test_copy(full.program, strlen(full.program));
     if (full.password)
         cluster->password = test_copy(full.password, strlen(full.password));
+    cluster->tls = full.tls;
     set_server_options(cluster, &full);
     if (form(cluster, full.masters, full.replicas)) {
         set_url(cluster);

@@ -27,6 +27,7 @@ typedef struct {
     const char *password;              /* default: none */
     const char *const *server_options; /* further words of their command lines, ended by NULL */
     bool keeps_data;                   /* with an append-only file; default: no */
+    bool tls;                          /* all use it; certificates_make() comes first */
 } test_cluster_options;
 
 /*
@@ -40,7 +41,10 @@ size_t test_cluster_count(const test_cluster *);
 test_node *test_cluster_node(const test_cluster *, size_t node);
 const char *test_cluster_id(const test_cluster *, size_t node);
 
-/* "redis+cluster://127.0.0.1:PORT,…" with all nodes of the start, without a password. */
+/*
+ * "redis+cluster://127.0.0.1:PORT,…" with all nodes of the start, without a password; with TLS,
+ * "rediss+cluster://…".
+ */
 const char *test_cluster_url(const test_cluster *);
 
 /* ------------------------------------------------------------------------------ looking */

@@ -15,6 +15,7 @@ typedef struct {
 
 struct test_cluster {
     char *program, *password, *url; /* program and password may be NULL */
+    bool tls;
     test_words server_options;
     cluster_member members[CLUSTER_MEMBERS_MOST];
     size_t count;

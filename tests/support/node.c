@@ -3,6 +3,7 @@
 
 #include "port.h"
 #include "test_memory.h"
+#include "tls_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,9 @@ struct test_node {
     test_node_kind kind;
     test_port port, bus_port;
     char *user, *password, *command_at_start; /* each may be NULL */
+    bool tls;
+    const test_places *places; /* NULL: it has no place */
+    size_t place;
     test_server *server;
 };
 
@@ -41,10 +45,23 @@ static void print_users(test_text *settings, const test_node *node) {
         test_text_print(settings, "masteruser \"%s\"\n", node->user);
 }
 
+/* Nodes also use TLS among themselves. None of them asks another for a certificate. */
+static void add_tls(test_words *words) {
+    test_words_add(words, "--tls-cert-file", certificate_file("here.crt"), "--tls-key-file",
+                   certificate_file("here.key"), "--tls-ca-cert-file", certificate_file("ca.crt"),
+                   "--tls-auth-clients", "no", "--tls-replication", "yes", "--tls-cluster", "yes",
+                   NULL);
+}
+
 static void add_options(test_words *words, const test_node *node) {
     char *port = test_print("%d", node->port.number);
     char *bus_port = test_print("%d", node->bus_port.number);
-    test_words_add(words, "--bind", "127.0.0.1", "--port", port, NULL);
+    test_words_add(words, "--bind", test_node_address(node), node->tls ? "--tls-port" : "--port",
+                   port, NULL);
+    if (node->tls)
+        add_tls(words);
+    if (node->places) /* otherwise a server without a password refuses all addresses but 127.0.0.1 */
+        test_words_add(words, "--protected-mode", "no", NULL);
     if (node->kind == TEST_NODE_SENTINEL)
         test_words_add(words, "--sentinel", NULL);
     if (node->kind == TEST_NODE_CLUSTER)
@@ -58,6 +75,16 @@ static void send_command_at_start(const test_node *node) {
         freeReplyObject(test_node_ask(node, node->command_at_start));
 }
 
+static void enter_place(const test_node *node) {
+    if (node->places)
+        test_places_enter(node->places, node->place);
+}
+
+static void leave_place(const test_node *node) {
+    if (node->places)
+        test_places_leave(node->places);
+}
+
 static test_server *start_server(const test_node *node, const test_node_options *options) {
     const char *program = options->program ? options->program : test_server_any();
     test_text settings = {0};
@@ -66,8 +93,10 @@ static test_server *start_server(const test_node *node, const test_node_options 
     print_users(&settings, node);
     add_options(&words, node);
     test_words_add_all(&words, options->options);
+    enter_place(node);
     test_server *server =
         test_server_start_with_settings(program, settings.bytes, (const char *const *)words.list);
+    leave_place(node);
     free(settings.bytes);
     test_words_free(&words);
     return server;
@@ -79,6 +108,9 @@ test_node *test_node_start(const test_node_options *options) {
     node->user = copy_or_null(options->user);
     node->password = copy_or_null(options->password);
     node->command_at_start = copy_or_null(options->command_at_start);
+    node->tls = options->tls;
+    node->places = options->places;
+    node->place = options->place;
     if (!test_port_reserve(&node->port) ||
         (node->kind == TEST_NODE_CLUSTER && !test_port_reserve(&node->bus_port)))
         goto failed;
@@ -105,6 +137,10 @@ void test_node_stop(test_node *node) {
     free(node);
 }
 
+const char *test_node_address(const test_node *node) {
+    return node->places ? test_places_address(node->places, node->place) : "127.0.0.1";
+}
+
 int test_node_port(const test_node *node) {
     return node->port.number;
 }
@@ -123,7 +159,10 @@ void test_node_kill(test_node *node) {
 
 bool test_node_restart(test_node *node) {
     test_server_end(node->server, SIGKILL);
-    if (!test_server_start_again(node->server))
+    enter_place(node);
+    bool is_back = test_server_start_again(node->server);
+    leave_place(node);
+    if (!is_back)
         return false;
     send_command_at_start(node);
     return true;
@@ -230,6 +269,7 @@ void test_node_describe(const test_node *node) {
 char *test_node_hosts(test_node *const *nodes, size_t count) {
     test_text hosts = {0};
     for (size_t i = 0; i < count; i++)
-        test_text_print(&hosts, "%s127.0.0.1:%d", i ? "," : "", nodes[i]->port.number);
+        test_text_print(&hosts, "%s%s:%d", i ? "," : "", test_node_address(nodes[i]),
+                        nodes[i]->port.number);
     return hosts.bytes;
 }

@@ -8,6 +8,7 @@
 #ifndef TEST_NODE_H
 #define TEST_NODE_H
 
+#include "places.h"
 #include "server.h"
 
 #include <hiredis/hiredis.h>
@@ -24,6 +25,9 @@ typedef struct {
     const char *settings;         /* lines of its settings file; default: none */
     const char *const *options;   /* further words of its command line, ended by NULL */
     const char *command_at_start; /* sent after each start, its answer ignored; default: none */
+    bool tls;                     /* its port is for TLS; certificates_make() comes first */
+    const test_places *places;    /* which outlive the node; default: none, it is on 127.0.0.1 */
+    size_t place;                 /* of these */
 } test_node_options;
 
 /*
@@ -33,8 +37,9 @@ typedef struct {
 test_node *test_node_start(const test_node_options *);
 void test_node_stop(test_node *); /* NULL is fine */
 
-int test_node_port(const test_node *);
-int test_node_bus_port(const test_node *); /* of a cluster's node; otherwise 0 */
+const char *test_node_address(const test_node *); /* "127.0.0.1" if it has no place */
+int test_node_port(const test_node *);            /* no other node of this machine has the same */
+int test_node_bus_port(const test_node *);        /* of a cluster's node; otherwise 0 */
 test_server *test_node_server(const test_node *);
 
 void test_node_kill(test_node *); /* SIGKILL */
@@ -69,7 +74,7 @@ bool test_node_is_master(const test_node *);
 /* Says on stderr what the node is and whether it runs: for a wait that was in vain. */
 void test_node_describe(const test_node *);
 
-/* "127.0.0.1:PORT,127.0.0.1:PORT": the hosts of a URL. The caller frees it. */
+/* "ADDRESS:PORT,ADDRESS:PORT": the hosts of a URL. The caller frees it. */
 char *test_node_hosts(test_node *const *, size_t count);
 
 #endif

@@ -40,7 +40,9 @@ static test_sentinels_options with_defaults(const test_sentinels_options *option
 
 static test_node *start_server(const test_sentinels_options *options, const test_node *master) {
     test_words words = {0};
-    char *settings = master ? test_print("replicaof 127.0.0.1 %d\n", test_node_port(master)) : NULL;
+    char *settings =
+        master ? test_print("replicaof %s %d\n", test_node_address(master), test_node_port(master))
+               : NULL;
     test_words_add(&words, "--repl-diskless-sync-delay", "0", "--appendonly",
                    options->keeps_data ? "yes" : "no", NULL);
     test_words_add_all(&words, options->server_options);
@@ -51,6 +53,9 @@ static test_node *start_server(const test_sentinels_options *options, const test
         .password = options->password,
         .settings = settings,
         .options = (const char *const *)words.list,
+        .tls = options->tls,
+        .places = options->places,
+        .place = master ? 1 : 0,
     });
     free(settings);
     test_words_free(&words);
@@ -59,8 +64,8 @@ static test_node *start_server(const test_sentinels_options *options, const test
 
 static char *sentinel_settings(const test_sentinels_options *options, const test_node *master) {
     test_text lines = {0};
-    test_text_print(&lines, "sentinel monitor latchkey 127.0.0.1 %d %zu\n", test_node_port(master),
-                    options->sentinels / 2 + 1);
+    test_text_print(&lines, "sentinel monitor latchkey %s %d %zu\n", test_node_address(master),
+                    test_node_port(master), options->sentinels / 2 + 1);
     test_text_print(&lines, "sentinel down-after-milliseconds latchkey %d\n",
                     options->down_after_ms);
     test_text_print(&lines, "sentinel failover-timeout latchkey %d\n",
@@ -81,6 +86,9 @@ static test_node *start_sentinel(const test_sentinels_options *options, const te
         .password = options->sentinel_password,
         .settings = settings,
         .command_at_start = hurry,
+        .tls = options->tls,
+        .places = options->places,
+        .place = 1,
     });
     free(settings);
     return sentinel;
@@ -120,7 +128,7 @@ static bool start_sentinels(test_sentinels *set, const test_sentinels_options *o
         set->sentinel_count++;
     }
     char *hosts = test_node_hosts(set->sentinels, set->sentinel_count);
-    set->url = test_print("redis+sentinel://%s/latchkey", hosts);
+    set->url = test_print("redis%s+sentinel://%s/latchkey", options->tls ? "s" : "", hosts);
     free(hosts);
     return true;
 }

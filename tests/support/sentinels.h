@@ -1,6 +1,6 @@
 /*
- * A master, its replicas, and sentinels that watch them: all are real servers on 127.0.0.1. The
- * sentinels know the master as "latchkey".
+ * A master, its replicas, and sentinels that watch them: all are real servers, on 127.0.0.1 or at
+ * places of a network. The sentinels know the master as "latchkey".
  *
  * Servers and sentinels are numbered from 0. Server 0 is the first master. The sentinels may start
  * a failover that no test asked for: a machine that stalls for `down_after_ms` is enough. So a test
@@ -28,6 +28,9 @@ typedef struct {
     const char *sentinel_password;     /* default: none */
     const char *const *server_options; /* further words of their command lines, ended by NULL */
     bool keeps_data;                   /* with an append-only file; default: no */
+    bool tls;                          /* all use it; certificates_make() comes first */
+    /* Server 0 is at place 0, all others and the sentinels are at place 1; default: 127.0.0.1. */
+    const test_places *places;
 } test_sentinels_options;
 
 /*
@@ -42,7 +45,10 @@ size_t test_sentinels_count(const test_sentinels *);
 test_node *test_sentinels_server(const test_sentinels *, size_t index);
 test_node *test_sentinels_sentinel(const test_sentinels *, size_t index);
 
-/* "redis+sentinel://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/latchkey", without passwords. */
+/*
+ * "redis+sentinel://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/latchkey", without passwords; with
+ * TLS, "rediss+sentinel://…".
+ */
 const char *test_sentinels_url(const test_sentinels *);
 
 /* The server that one sentinel, or a majority of all sentinels, names as the master; -1: none. */
