@@ -1,8 +1,11 @@
-# The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS; PREFIX
-# and DESTDIR for install and uninstall. The tests are built in BUILD, with assertions and -Werror;
-# what is installed is built in BUILD-release, without either.
+# The front door; CMakeLists.txt builds. Variables: CC (compiler), BUILD (folder), JOBS (compilers
+# at a time), TEST_JOBS (tests at a time); PREFIX and DESTDIR for install and uninstall. The tests
+# are built in BUILD, with assertions and -Werror; what is installed is built in BUILD-release,
+# without either.
 BUILD ?= build
 JOBS ?= $(shell nproc)
+# Most tests wait for a lease or a server, so two share a processor.
+TEST_JOBS ?= $(shell expr 2 '*' $(JOBS))
 FUZZ_SECONDS ?= 300
 FAULTS_SECONDS ?= 1200
 PREFIX ?= /usr/local
@@ -16,7 +19,7 @@ configure = cmake -S . -B $(1) -G Ninja $(compiler) $(2) >/dev/null
 for_tests = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLATCHKEY_BUILD_TESTS=ON -DLATCHKEY_WERROR=ON
 for_release = -DCMAKE_BUILD_TYPE=Release "-DCMAKE_INSTALL_PREFIX=$(PREFIX)"
 build = $(call configure,$(1),$(2)) && cmake --build $(1) -j $(JOBS)
-check = ctest --test-dir $(1) --output-on-failure -j $(JOBS)
+check = ctest --test-dir $(1) --output-on-failure -j $(TEST_JOBS)
 
 .PHONY: all demo install uninstall test test-asan test-tsan test-mutants faults bench bench-quick bench-parts bench-build fuzz format clean help packages
 
