@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const option options[] = {
     {'j', "json", NULL, "print JSON, one object for each check"},
@@ -79,15 +80,19 @@ static int print_json(const finding *found) {
                                "figures", figures));
 }
 
+static const char *introduce_advice(const finding *found) {
+    if (!found->is_command)
+        return *found->advice ? "; do: " : "";
+    return strchr(found->advice, '\n')
+               ? "; do: run these lines in redis-cli or valkey-cli, as an admin\n"
+               : "; do: run this line in redis-cli or valkey-cli, as an admin\n";
+}
+
 /* A command gets a line of its own, so that it can be copied. */
 static void print_line(const finding *found) {
-    const char *before = found->is_command
-                             ? "; do: run this line in redis-cli or valkey-cli, as an admin\n"
-                         : *found->advice ? "; do: "
-                                          : "";
     printf("%s%-5s%s  %-12s  %s%s%s\n", colour(stdout, grades[found->grade].colour),
-           grades[found->grade].word, colour(stdout, COLOUR_NONE), found->name, found->text, before,
-           found->advice);
+           grades[found->grade].word, colour(stdout, COLOUR_NONE), found->name, found->text,
+           introduce_advice(found), found->advice);
 }
 
 typedef struct {

@@ -30,23 +30,40 @@ static size_t quote(const char *word, char *out, size_t size) {
     return length;
 }
 
-/* ACL SETUSER with all missing rights. */
-static void advise_grant(const char *user, const lk_facts *facts, finding *out) {
-    size_t size = sizeof out->advice;
-    size_t length = (size_t)snprintf(out->advice, size, "ACL SETUSER ");
+/* kind: '+' for commands, '~' for keys, '&' for channels. */
+static bool lacks(const lk_facts *facts, char kind) {
+    for (size_t i = 0; i < facts->missing_count; i++)
+        if (*facts->missing[i] == kind)
+            return true;
+    return false;
+}
+
+/* Adds a line with all missing rights of one kind. */
+static void advise_kind(const char *user, const lk_facts *facts, char kind, finding *out) {
+    size_t size = sizeof out->advice, length = strlen(out->advice);
+    if (!lacks(facts, kind) || length + sizeof "\nACL SETUSER " + 3 >= size)
+        return;
+    length += (size_t)snprintf(out->advice + length, size - length, "%sACL SETUSER ",
+                               length ? "\n" : "");
     length += quote(user, out->advice + length, size - length);
     for (size_t i = 0; i < facts->missing_count && length + 4 < size; i++) {
+        if (*facts->missing[i] != kind)
+            continue;
         out->advice[length++] = ' ';
         length += quote(facts->missing[i], out->advice + length, size - length);
     }
-    out->is_command = true;
 }
 
-static bool lacks(const lk_facts *facts, const char *right) {
-    for (size_t i = 0; i < facts->missing_count; i++)
-        if (strncmp(facts->missing[i], right, strlen(right)) == 0)
-            return true;
-    return false;
+/*
+ * A user who may run no command with a key may have all keys already, and then the server refuses a
+ * line that has a pattern for keys. So patterns must not be in the line of the commands. It is the
+ * same with channels.
+ */
+static void advise_grant(const char *user, const lk_facts *facts, finding *out) {
+    advise_kind(user, facts, '+', out);
+    advise_kind(user, facts, '~', out);
+    advise_kind(user, facts, '&', out);
+    out->is_command = true;
 }
 
 bool doctor_judge_rights(const lk_facts *facts, doctor_way way, finding *out) {
@@ -58,13 +75,13 @@ bool doctor_judge_rights(const lk_facts *facts, doctor_way way, finding *out) {
         return true;
     }
     join(facts->missing, facts->missing_count, rights, sizeof rights);
-    /* Without a command that takes keys, doctor could not try whether the user has these keys. */
-    finding_set(
-        out, FINDING_WRONG, "user %s lacks %s: the server denies requests that need these rights%s",
-        user, rights,
-        lacks(facts, "+get") && lacks(facts, "~") ? "; if the user already has ~*, remove the word "
-                                                    "with ~ from the line"
-                                                  : "");
+    bool may_have_all = lacks(facts, '+') && (lacks(facts, '~') || lacks(facts, '&'));
+    finding_set(out, FINDING_WRONG,
+                "user %s lacks %s: the server denies requests that need these rights%s", user,
+                rights,
+                may_have_all ? "; if the user already has ~* or &*, the server refuses to add a "
+                               "pattern to it, which does no harm"
+                             : "");
     advise_grant(user, facts, out);
     return true;
 }

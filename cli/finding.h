@@ -26,7 +26,7 @@ typedef struct {
     finding_grade grade;
     char text[FINDING_TEXT_SIZE];   /* the fact, and what it means for locks */
     char advice[FINDING_TEXT_SIZE]; /* what to do; "" if nothing */
-    bool is_command;                /* the advice is a line for redis-cli */
+    bool is_command;                /* the advice is lines for redis-cli */
     finding_figure figures[FINDING_FIGURES_MOST];
     size_t figure_count;
 } finding;
@@ -39,7 +39,7 @@ void finding_set(finding *, finding_grade, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void finding_advise(finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The advice is a line to copy into redis-cli. */
+/* The advice is lines to copy into redis-cli. */
 void finding_command(finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void finding_prefix(finding *, const char *format, ...) __attribute__((format(printf, 2, 3)));
