@@ -204,6 +204,7 @@ lk_status lki_examine_server(const lki_endpoint *endpoint, const lki_settings *s
     take_text(&self, endpoint->user, &facts->user);
     if (pool->failed)
         return lki_error_no_memory(error);
+    self.rights->needs_wait = settings->min_replicas > 0;
     lk_status status = lki_greet_open(endpoint, &reach, NULL, &talk, error);
     if (status != LK_OK)
         return status;

@@ -30,6 +30,7 @@ static const struct {
     {"client|id", {"CLIENT", "ID"}},
     {"client|kill", {"CLIENT", "KILL", "ID", "0"}}, /* no client has this id */
     {"time", {"TIME"}},
+    {"wait", {"WAIT", "0", "0"}}, /* does not wait: there are always 0 replicas */
     {"get", {"GET", "$k"}},
     {"set", {"SET", "$k", "value", "odd"}}, /* fails: no such option */
     {"del", {"DEL", "$k"}},
@@ -122,6 +123,8 @@ static bool read_refusal(size_t attempt, const char *refusal, const char *prefix
 /* Only nodes of a cluster are sent the commands of clusters. */
 static bool is_made(size_t attempt, const lki_rights *rights) {
     const char *command = attempts[attempt].words[0];
+    if (strcmp(command, "WAIT") == 0)
+        return rights->needs_wait;
     return rights->is_node || (strcmp(command, "CLUSTER") != 0 && strcmp(command, "ASKING") != 0);
 }
 

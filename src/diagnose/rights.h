@@ -19,6 +19,7 @@ typedef struct {
     /* The fields below are inputs. */
     bool all_channels; /* new users may use all channels, as before version 7 */
     bool is_node;      /* the server is a node of a cluster */
+    bool needs_wait;   /* replicas must confirm grants: `min_replicas` */
 } lki_rights;
 
 void lki_rights_lack(lki_rights *, const char *right); /* adds it to `missing` */

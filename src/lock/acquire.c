@@ -69,11 +69,11 @@ void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t fr
         granted(op, answer, from_us, claimed);
 }
 
-void lki_acquire_confirmed(lki_operation *op, const char *why) {
+void lki_acquire_confirmed(lki_operation *op, const lki_error *why) {
     lki_answer answer = op->unconfirmed;
     if (why)
-        lki_operation_report(op, LK_UNAVAILABLE, "the lock was granted and given back, because %s",
-                             why);
+        lki_operation_report(op, why->status, "the lock was granted and given back, because %s",
+                             why->text);
     granted(op, &answer, op->from_us, true);
 }
 

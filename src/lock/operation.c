@@ -365,7 +365,7 @@ void lki_operation_abandon(lki_operation *op, lk_status status) {
 
 /* ------------------------------------------------------------------------------ replicas */
 
-static void confirmed(lki_confirmation *confirmation, const char *why) {
+static void confirmed(lki_confirmation *confirmation, const lki_error *why) {
     lki_operation *op =
         (lki_operation *)(void *)((char *)confirmation - offsetof(lki_operation, confirmation));
     if (op->state == LKI_CONFIRMING && op->kind == LKI_DO_RENEW)

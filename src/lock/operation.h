@@ -143,8 +143,8 @@ bool lki_operation_is_async_waiter(const lki_operation *);
  * called. why: NULL if replicas have confirmed it.
  */
 bool lki_operation_confirm(lki_operation *, const lki_answer *, int64_t from_us);
-void lki_acquire_confirmed(lki_operation *, const char *why);
-void lki_renew_confirmed(lki_operation *, const char *why);
+void lki_acquire_confirmed(lki_operation *, const lki_error *why);
+void lki_renew_confirmed(lki_operation *, const lki_error *why);
 
 /* Handle the answer to an operation of each kind. */
 void lki_acquire_answered(lki_operation *, const lki_answer *);

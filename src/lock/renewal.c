@@ -212,9 +212,9 @@ static lki_refusal read_refusal(const batch *b, const char *text, lki_elsewhere 
 }
 
 /* A hold that replicas have not confirmed keeps its earlier deadline. */
-static void entry_confirmed(const entry *e, int64_t sent_us, const char *why) {
+static void entry_confirmed(const entry *e, int64_t sent_us, bool is_confirmed) {
     set_renewing(e, false);
-    if (!why && is_same_hold(e))
+    if (is_confirmed && is_same_hold(e))
         lki_hold_renewed(e->lock, sent_us, e->ms);
     else
         retry_after(e, RETRY_MS);
@@ -222,14 +222,14 @@ static void entry_confirmed(const entry *e, int64_t sent_us, const char *why) {
     lki_lock_release(e->lock);
 }
 
-static void batch_confirmed(lki_confirmation *confirmation, const char *why) {
+static void batch_confirmed(lki_confirmation *confirmation, const lki_error *why) {
     batch *b = (batch *)(void *)((char *)confirmation - offsetof(batch, confirmation));
     if (why)
         lki_log(b->server->session, LK_LOG_WARNING, "%s: a renewal does not count, because %s",
-                b->server->session->topology->shown, why);
+                b->server->session->topology->shown, why->text);
     for (size_t i = 0; i < b->count; i++)
         if (b->entries[i].is_unconfirmed)
-            entry_confirmed(&b->entries[i], b->request.sent_us, why);
+            entry_confirmed(&b->entries[i], b->request.sent_us, !why);
     lki_free(b);
 }
 
@@ -436,12 +436,12 @@ void lki_renew_answered(lki_operation *op, const lki_answer *answer) {
         renewed(op, answer, op->ask.sent_us);
 }
 
-void lki_renew_confirmed(lki_operation *op, const char *why) {
+void lki_renew_confirmed(lki_operation *op, const lki_error *why) {
     lki_answer answer = op->unconfirmed;
     if (!why) {
         renewed(op, &answer, op->from_us);
         return;
     }
-    lki_operation_report(op, LK_UNAVAILABLE, "the renewal does not count, because %s", why);
+    lki_operation_report(op, why->status, "the renewal does not count, because %s", why->text);
     lki_operation_over(op);
 }

@@ -2,10 +2,9 @@
 #include "session/confirm.h"
 
 #include "base/clock.h"
+#include "net/fault.h"
 #include "net/resp.h"
 #include "session/session.h"
-
-#include <stdio.h>
 
 void lki_confirmations_init(lki_confirmations *self) {
     self->last = &self->first;
@@ -18,7 +17,7 @@ void lki_confirm(lki_server *server, lki_confirmation *confirmation) {
     self->last = &confirmation->next;
 }
 
-static void finish(lki_confirmation *first, const char *why) {
+static void finish(lki_confirmation *first, const lki_error *why) {
     while (first) {
         lki_confirmation *one = first;
         first = one->next;
@@ -26,20 +25,32 @@ static void finish(lki_confirmation *first, const char *why) {
     }
 }
 
-static const char *read_answer(const lki_server *server, const redisReply *reply,
-                               char text[LKI_ERROR_MOST]) {
+static lk_status fail_as_lost(lki_error *error) {
+    return lki_error_set(error, LK_UNAVAILABLE,
+                         "the connection was lost before the replicas confirmed it");
+}
+
+/* An error that is not known here is not our bug: WAIT fails also if the master is replaced. */
+static lk_status read_refusal(const char *text, lki_error *error) {
+    lki_fault fault = lki_fault_read(text);
+    if (fault.status == LK_INTERNAL)
+        return lki_error_set(error, LK_UNAVAILABLE, "WAIT: %.200s", text);
+    return lki_error_set(error, fault.status, "WAIT: %.200s; %s", text, fault.advice);
+}
+
+static lk_status read_answer(const lki_server *server, const redisReply *reply, lki_error *error) {
     const lki_settings *settings = &server->session->settings;
     if (!reply)
-        return "the connection was lost before the replicas confirmed it";
-    if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= settings->min_replicas)
-        return NULL;
-    if (reply->type == REDIS_REPLY_INTEGER)
-        snprintf(text, LKI_ERROR_MOST, "%lld of %d replicas confirmed it within %lld ms",
-                 reply->integer, settings->min_replicas, (long long)settings->replica_timeout_ms);
-    else
-        snprintf(text, LKI_ERROR_MOST, "WAIT: %.200s",
-                 reply->type == REDIS_REPLY_ERROR ? reply->str : "not an answer to WAIT");
-    return text;
+        return fail_as_lost(error);
+    if (reply->type == REDIS_REPLY_ERROR)
+        return read_refusal(reply->str, error);
+    if (reply->type != REDIS_REPLY_INTEGER)
+        return lki_error_set(error, LK_UNAVAILABLE, "WAIT: not an answer to WAIT");
+    if (reply->integer >= settings->min_replicas)
+        return LK_OK;
+    return lki_error_set(error, LK_UNAVAILABLE, "%lld of %d replicas confirmed it within %lld ms",
+                         reply->integer, settings->min_replicas,
+                         (long long)settings->replica_timeout_ms);
 }
 
 static void answered(lki_request *request, const redisReply *reply) {
@@ -48,9 +59,9 @@ static void answered(lki_request *request, const redisReply *reply) {
     const lki_server *server =
         (const lki_server *)(void *)((char *)self - offsetof(lki_server, confirmations));
     lki_confirmation *first = self->asked;
-    char text[LKI_ERROR_MOST];
+    lki_error error;
     self->asked = NULL;
-    finish(first, read_answer(server, reply, text));
+    finish(first, read_answer(server, reply, &error) == LK_OK ? NULL : &error);
 }
 
 void lki_confirmations_send(lki_server *server) {
@@ -81,5 +92,7 @@ void lki_confirmations_lose(lki_server *server) {
     lki_confirmation *first = self->first;
     self->first = NULL;
     self->last = &self->first;
-    finish(first, "the connection was lost before the replicas confirmed it");
+    lki_error error;
+    fail_as_lost(&error);
+    finish(first, &error);
 }

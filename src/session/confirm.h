@@ -17,7 +17,7 @@ typedef struct lki_confirmation lki_confirmation;
 struct lki_confirmation {
     lki_confirmation *next;
     /* Called exactly once. why: NULL if enough replicas have it, else why that is not known. */
-    void (*done)(lki_confirmation *, const char *why);
+    void (*done)(lki_confirmation *, const lki_error *why);
 };
 
 /* Of one server. */

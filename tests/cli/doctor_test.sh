@@ -337,6 +337,22 @@ test_the_rights_that_the_guarantees_list_are_enough() {
     expect_printed "user app"
 }
 
+test_min_replicas_needs_one_more_right() {
+    local rights
+    start_pair
+    export LATCHKEY_MIN_REPLICAS=1 LATCHKEY_REPLICA_TIMEOUT=2500ms
+    mapfile -t rights < <(needed_rights)
+    ask m ACL SETUSER app on '>pw' '~lk:*' '&lk:*' "${rights[@]}" >/dev/null
+    expect_exit 77 "$latchkey" run -n -u "unix://app:pw@$sockets/m" a true
+    expect_said '`latchkey doctor`'
+    expect_exit 1 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    expect_only rights
+    expect_printed "user app lacks +wait"
+    grant_as_told m
+    expect_exit 0 "$latchkey" doctor -u "unix://app:pw@$sockets/m"
+    eventually "$latchkey" run -n -u "unix://app:pw@$sockets/m" a true
+}
+
 # grant_as_told NAME: runs the lines that doctor printed in redis-cli, as a person would copy them.
 # As doctor says, only a pattern may be refused, and only if the user has all keys or channels.
 grant_as_told() {

@@ -133,6 +133,19 @@ TEST(user_who_may_not_use_the_keys_is_denied) {
     assert_nothing_left();
 }
 
+/* Of `min_replicas`: the grant does not count, and no replica is to blame. */
+TEST(user_who_may_not_wait_for_replicas_is_denied) {
+    ask("ACL SETUSER meek on >meek ~* &* +@all -wait");
+    ask_at_end("ACL DELUSER meek");
+    char *url = world_print("unix://meek:meek@%s", test_server_socket(server));
+    lk_client *client = open_client_url(url, &(lk_client_options){.min_replicas = 1});
+    lk_lock *lock = new_lock(client, "a");
+    assert_status(lk_wrlock(lock), LK_DENIED);
+    assert_said("WAIT");
+    assert_said("`latchkey doctor`");
+    eventually(key_count() == 0);
+}
+
 TEST(user_who_may_not_subscribe_can_take_a_free_lock_and_is_denied_a_wait) {
     ask("ACL SETUSER meek on >meek ~* resetchannels +@all");
     ask_at_end("ACL DELUSER meek");
