@@ -186,6 +186,7 @@ static int64_t heartbeat_ms(const lki_server *server) {
     return server->waiting ? WAITING_HEARTBEAT_MS : HEARTBEAT_MS;
 }
 
+/* A server that does not tell its run id may be any server. */
 static bool is_same_process(const lki_identity *a, const char *run_id) {
     return *a->run_id && strcmp(a->run_id, run_id) == 0;
 }
@@ -194,7 +195,7 @@ static bool is_same_process(const lki_identity *a, const char *run_id) {
 static lk_status wire_attach(lki_wire *wire, const dialed *found, int64_t dialed_us) {
     if (lki_link_attach(&wire->link, found->transport) != LK_OK)
         return LK_NOMEM;
-    if (!is_messages(wire) && strcmp(wire->identity.run_id, found->identity.run_id) != 0)
+    if (!is_messages(wire) && !is_same_process(&wire->identity, found->identity.run_id))
         wire->server->life = ++wire->server->session->lives;
     wire->down_since_us = LKI_NEVER;
     wire->dialed_us = dialed_us;

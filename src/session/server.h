@@ -55,7 +55,11 @@ struct lki_server {
     lki_form form;
     lki_confirmations confirmations;
     lki_ear own;          /* for handles that were made for this server */
-    unsigned life;        /* differs for each server process that the commands wire has reached */
+    /*
+     * Differs for each server process that the commands wire has reached. If the server does not
+     * tell its run id, it differs for each connection.
+     */
+    unsigned life;
     int64_t suspected_us; /* when the topology was last told that it does not answer */
     lki_server *redirected_to; /* which server its last redirect named; NULL: none yet */
     int64_t redirected_us;     /* and when */

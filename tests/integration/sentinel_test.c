@@ -188,8 +188,7 @@ TEST_WITH(plain_site, a_downgrade_that_was_not_replicated_is_repeated) {
 }
 
 /* `not-held` of a server that never had the hold does not mean that the release was done. */
-TEST_WITH(plain_site, a_release_in_doubt_of_a_hold_that_was_not_replicated_is_lost) {
-    lk_client *client = open_at_site();
+static void assert_release_in_doubt_is_lost(lk_client *client) {
     lk_lock *lock = new_leased_lock(client, "a", LEASE_MS);
     call releasing;
     int former = master();
@@ -200,6 +199,21 @@ TEST_WITH(plain_site, a_release_in_doubt_of_a_hold_that_was_not_replicated_is_lo
     continue_replicas(former);
     other_master(former);
     assert_call(&releasing, LK_LOST);
+}
+
+TEST_WITH(plain_site, a_release_in_doubt_of_a_hold_that_was_not_replicated_is_lost) {
+    assert_release_in_doubt_is_lost(open_at_site());
+}
+
+/* Without INFO, the client cannot know which server answers. */
+TEST_WITH(plain_site, a_release_in_doubt_is_lost_if_the_servers_do_not_tell_who_they_are) {
+    const char *url = test_sentinels_url(site), *hosts = strstr(url, "://") + strlen("://");
+    for (size_t i = 0; i < test_sentinels_server_count(site); i++)
+        assert_true(test_node_tell(server_at((int)i),
+                                   "ACL SETUSER blind on >secret ~* &* +@all -info"));
+    assert_release_in_doubt_is_lost(
+        open_client_url(world_print("%.*sblind:secret@%s", (int)(hosts - url), url, hosts),
+                        &(lk_client_options){.command_timeout_ms = FAILOVER_MS}));
 }
 
 /* ------------------------------------------------------------------------------ waiters */
