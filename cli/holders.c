@@ -94,12 +94,20 @@ static void add_free_row(table *rows, const lk_info *lock) {
         table_add(rows, "%s", cells[i]);
 }
 
+/* So that `jq 'select(.handle)'` finds the holders. */
+static void make_null(json_t *fields) {
+    for (void *at = json_object_iter(fields); at; at = json_object_iter_next(fields, at))
+        json_object_iter_set_new(fields, at, json_null());
+}
+
 static int print_object(const lk_info *lock, const lk_holder_info *holder) {
     json_t *object = json_pack("{s:o,s:s}", "name", show_text(lock->name), "mode",
                                holder ? mode_of(holder) : show_mode(lock));
     static const lk_holder_info nobody = {
         .handle = "", .owner = "", .group = "", .app = "", .host = ""};
     json_t *fields = show_holder(holder ? holder : &nobody);
+    if (!holder)
+        make_null(fields);
     if (object && fields && json_object_update(object, fields) != 0) {
         json_decref(object);
         object = NULL;
