@@ -58,12 +58,14 @@ static void granted(lki_operation *op, const lki_answer *answer, int64_t from_us
 
 /*
  * A grant that was not claimed is not confirmed: the claim would be. Only the answer to a cancel
- * can be one here; it came too late for the caller.
+ * can be one here; it came too late for the caller. A caller that cancelled does not wait for
+ * replicas either.
  */
 void lki_acquire_granted(lki_operation *op, const lki_answer *answer, int64_t from_us,
                          bool claimed) {
     bool needs_replicas = op->lock->session->settings.min_replicas;
-    if (needs_replicas && !claimed)
+    bool is_cancelled = op->state == LKI_CANCELING && op->cancel_status != LK_TIMEOUT;
+    if (needs_replicas && (!claimed || is_cancelled))
         lki_operation_report(op, op->cancel_status, NULL);
     if (!lki_operation_confirm(op, answer, from_us))
         granted(op, answer, from_us, claimed);
