@@ -283,7 +283,7 @@ static void *free_client(void *arg) {
     return NULL;
 }
 
-/* If the server is away, this tries to leave the queue: for CLOSE_S, whatever command_timeout is. */
+/* If the server is away, this tries to leave the queue for CLOSE_S, whatever command_timeout is. */
 static void close_all(run *self) {
     pthread_t closer;
     struct timespec until;

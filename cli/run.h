@@ -62,8 +62,8 @@ lk_status run_acquire(run *, lk_mode, int64_t wait_ms, int *ended_by);
 lk_status run_release(run *, lk_mode, int *ended_by);
 
 /*
- * The library's error text without the leading lock name, which the caller prints itself, and with the
- * URL once.
+ * The library's error text without the leading lock name, which the caller prints itself, and with
+ * the URL once.
  */
 const char *run_reason(const run *, const char *error);
 

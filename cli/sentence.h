@@ -10,8 +10,8 @@
 
 /*
  * Copies the sentence with "--tls-ca" for "tls_ca", and so on. Text in quotes stays as it is. So does a
- * sentence about a line of a file ("FILE:LINE: …"), because the file contains the field name, and one
- * about a variable ("LATCHKEY_TLS_CA: …"). A sentence that does not fit is cut.
+ * sentence about a line of a file ("FILE:LINE: …"), because the file contains the field name, and a
+ * sentence about a variable ("LATCHKEY_TLS_CA: …"). A sentence that does not fit is cut.
  */
 void sentence_translate(const char *sentence, char *out, size_t size);
 

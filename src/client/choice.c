@@ -261,7 +261,7 @@ lk_status lki_choice_read(const char *url, const lk_client_options *options, lki
 
 /* ------------------------------------------------------------------------------ errors */
 
-/* The length of the option's name, if the text begins with it; or 0. A time is in a field "…_ms". */
+/* The length of the option's name, if the text begins with it; or 0. Fields of times end in _ms. */
 static size_t option_length(const char *text, lki_config_key key) {
     const char *name = lki_config_name(key);
     size_t length = strlen(name), word = strcspn(text, " :");

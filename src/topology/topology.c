@@ -36,7 +36,8 @@ lk_status lki_topology_open(const char *url, const char *password, const char *s
                              "of latchkey.conf(5), or local:");
     if (!colon)
         return lki_error_set(error, LK_INVALID,
-                             "the URL has no scheme; it must begin with " SCHEMES "or " LAST_SCHEME);
+                             "the URL has no scheme; it must begin with " SCHEMES
+                             "or " LAST_SCHEME);
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
