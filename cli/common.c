@@ -3,6 +3,7 @@
 
 #include "exits.h"
 #include "say.h"
+#include "sentence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,14 @@ static int check_configuration(const common *self) {
     return code;
 }
 
+/* With -u no file is read, and a variable counts as a part of the command line. */
+static int report(const common *self, lk_status status) {
+    bool is_configuration = status == LK_INVALID && !self->url &&
+                            sentence_is_about_configuration(lk_last_error());
+    int code = say_status(status);
+    return is_configuration ? EXIT_CONFIGURATION : code;
+}
+
 int common_open(const common *self, lk_client **out) {
     lk_client_options options = client_options(self);
     int code = check_configuration(self);
@@ -74,7 +83,7 @@ int common_open(const common *self, lk_client **out) {
     do {
         status = lk_open(self->url, &options, out);
     } while (status == LK_UNAVAILABLE && self->retry && self->retry(self->retry_arg));
-    return status == LK_OK ? 0 : say_status(status);
+    return status == LK_OK ? 0 : report(self, status);
 }
 
 int common_examine(const common *self, lk_facts **out) {
@@ -83,5 +92,5 @@ int common_examine(const common *self, lk_facts **out) {
     if (code != 0)
         return code;
     lk_status status = lk_examine(self->url, &options, out);
-    return status == LK_OK ? 0 : say_status(status);
+    return status == LK_OK ? 0 : report(self, status);
 }

@@ -8,13 +8,15 @@
 
 #include <ctype.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FOR_EVER = -1, NOT_GIVEN = -1, WORDS_MOST = 128, APP_MOST = 128 };
+enum { FOR_EVER = -1, NOT_GIVEN = -1, WORDS_MOST = 128, APP_MOST = 128, CLOSE_S = 5 };
 
 static const option options[] = {
     {'s', "shared", NULL, "a read lock, shared with other readers"},
@@ -274,13 +276,23 @@ static int refuse_abandoned(run *self, const settings *wanted, int *ended_by) {
                        self->name);
 }
 
-/* lk_close() would block if the server is away. */
-static void close_all(run *self) {
-    self->skips_cleanup = self->skips_cleanup || !run_line_free(self->line);
-    if (self->skips_cleanup)
-        return;
+static void *free_client(void *arg) {
+    const run *self = arg;
     lk_lock_free(self->lock);
     lk_close(self->client);
+    return NULL;
+}
+
+/* If the server is away, this tries to leave the queue for CLOSE_S, whatever command_timeout is. */
+static void close_all(run *self) {
+    pthread_t closer;
+    struct timespec until;
+    self->skips_cleanup = self->skips_cleanup || !run_line_free(self->line);
+    if (self->skips_cleanup || pthread_create(&closer, NULL, free_client, self) != 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CLOSE_S;
+    self->skips_cleanup = pthread_timedjoin_np(closer, NULL, &until) != 0;
 }
 
 static int run_with_lock(run *self, const settings *wanted, int *ended_by) {

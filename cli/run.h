@@ -22,7 +22,7 @@ typedef struct {
     const char *name;
     lk_client *client;
     lk_lock *lock;
-    run_line *line; /* NULL: stderr is not a terminal */
+    run_line *line; /* see run_line_start(); may be NULL */
     int64_t lease_ms;
     int64_t server_timeout_ms; /* the longest outage to wait out; below 0: only -w counts */
     on_lost on_lost;
@@ -61,7 +61,10 @@ lk_status run_acquire(run *, lk_mode, int64_t wait_ms, int *ended_by);
  */
 lk_status run_release(run *, lk_mode, int *ended_by);
 
-/* The library's error text without the leading lock name, which the caller prints itself. */
+/*
+ * The library's error text without the leading lock name, which the caller prints itself, and with
+ * the URL once.
+ */
 const char *run_reason(const run *, const char *error);
 
 /* Runs the command under the lock, to its end. Returns the exit code. */
@@ -93,8 +96,16 @@ int run_die_by_signal(int number);
 
 /* ------------------------------------------------------------------------------ the status line */
 
-/* Shows who holds the lock and the place in the queue. NULL: stderr is not a terminal. */
+#define RUN_NEVER_MS INT64_MAX
+
+/*
+ * Asks the server every second. On a terminal, shows who holds the lock and the place in the queue.
+ * NULL: stderr is not a terminal, and there is no server_timeout_ms that needs the answers.
+ */
 run_line *run_line_start(const run *);
+
+/* Since when the server has not answered, to within a second; or RUN_NEVER_MS. */
+int64_t run_line_silent_since_ms(run_line *);
 
 /* Shows an outage of the server. To be called every second. */
 void run_line_tick(run_line *);

@@ -1,6 +1,7 @@
 /*
  * The status line on a terminal: who holds the lock, and our place in the queue. It has a thread of its
- * own, because a server that does not answer must not delay signals.
+ * own, because a server that does not answer must not delay signals. --server-timeout uses the same
+ * thread without a terminal, to know since when the server is silent.
  */
 #include "duration.h"
 #include "run.h"
@@ -23,9 +24,9 @@ struct run_line {
     pthread_t thread;
     pthread_mutex_t mutex; /* protects the terminal and the fields below */
     bool shown, ends;
-    int64_t asked_ms;    /* the start of the request in flight, or 0 */
-    bool is_away;        /* the last request failed: the server is away */
-    char why[TEXT_SIZE]; /* the reason: " (…)", or "" */
+    int64_t silent_since_ms; /* the start of the first request since the last answer; or never */
+    bool is_away;            /* the last request failed: the server is away */
+    char why[TEXT_SIZE];     /* the reason: " (…)", or "" */
     pthread_cond_t ending;
 };
 
@@ -62,10 +63,10 @@ static void fit(char *line) {
     *line = '\0';
 }
 
-/* False in the background, and while Ctrl-S has stopped the terminal. */
+/* False without a terminal, in the background, and while Ctrl-S has stopped the terminal. */
 static bool may_show(void) {
     pid_t front = tcgetpgrp(STDERR_FILENO);
-    return (front < 0 || front == getpgrp()) && run_can_write_stderr();
+    return isatty(STDERR_FILENO) && (front < 0 || front == getpgrp()) && run_can_write_stderr();
 }
 
 static void put(char *text) {
@@ -107,12 +108,14 @@ static bool pause_for(run_line *line, int64_t ms) {
 
 /* Called with the mutex held, and unlocks it meanwhile. Sets *info, or is_away and why. */
 static lk_status ask(run_line *line, lk_info **info) {
-    line->asked_ms = monotonic_ms();
+    if (line->silent_since_ms == RUN_NEVER_MS)
+        line->silent_since_ms = monotonic_ms();
     pthread_mutex_unlock(&line->mutex);
     lk_status status = lk_inspect(line->self->client, line->self->name, info);
     pthread_mutex_lock(&line->mutex);
-    line->asked_ms = 0;
     line->is_away = status == LK_UNAVAILABLE;
+    if (!line->is_away)
+        line->silent_since_ms = RUN_NEVER_MS;
     line->why[0] = '\0';
     if (line->is_away)
         snprintf(line->why, sizeof line->why, " (%s)", run_reason(line->self, lk_last_error()));
@@ -139,17 +142,26 @@ static void *update_line(void *arg) {
 
 void run_line_tick(run_line *line) {
     pthread_mutex_lock(&line->mutex);
-    bool is_silent = line->asked_ms && monotonic_ms() - line->asked_ms >= SILENT_MS;
+    bool is_silent = line->silent_since_ms <= monotonic_ms() - SILENT_MS;
     if ((line->is_away || is_silent) && may_show())
         show_outage(line);
     pthread_mutex_unlock(&line->mutex);
 }
 
+int64_t run_line_silent_since_ms(run_line *line) {
+    pthread_mutex_lock(&line->mutex);
+    int64_t since_ms = line->silent_since_ms;
+    pthread_mutex_unlock(&line->mutex);
+    return since_ms;
+}
+
 run_line *run_line_start(const run *self) {
-    run_line *line = isatty(STDERR_FILENO) ? calloc(1, sizeof *line) : NULL;
+    bool is_needed = isatty(STDERR_FILENO) || self->server_timeout_ms >= 0;
+    run_line *line = is_needed ? calloc(1, sizeof *line) : NULL;
     if (!line)
         return NULL;
     line->self = self;
+    line->silent_since_ms = RUN_NEVER_MS;
     line->began_ms = monotonic_ms();
     pthread_mutex_init(&line->mutex, NULL);
     pthread_cond_init(&line->ending, NULL);
@@ -191,7 +203,7 @@ static bool is_put;
 void run_line_put(const char *format, ...) {
     char text[TEXT_SIZE];
     va_list arguments;
-    if (!isatty(STDERR_FILENO) || !may_show())
+    if (!may_show())
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

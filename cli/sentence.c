@@ -14,17 +14,32 @@ static const struct {
     {"tls_key", "--tls-key", false}, {"tls_server_name", "--tls-server-name", false},
     {"lease_ms", "--lease", false},  {"wait_ms", "--wait", false},
     {"prefix", "--prefix", true},    {"owner", "--owner", true},
+    {"group", "--group", true},      {"app", "--app", true},
 };
 
-/* "FILE:LINE: …". A URL with a port looks similar. */
+/* "FILE:LINE: …". A URL or an address with a port looks similar; only a path may contain blanks. */
 static bool is_about_a_file(const char *sentence) {
-    size_t length = strcspn(sentence, " ");
-    if (length < 2 || sentence[length - 1] != ':' || memmem(sentence, length, "://", 3))
+    const char *end = strstr(sentence, ": ");
+    size_t length = end ? (size_t)(end - sentence) : 0, digits = 0;
+    if (memmem(sentence, length, "://", 3) || (*sentence != '/' && memchr(sentence, ' ', length)))
         return false;
-    size_t digits = 0;
-    while (digits < length - 1 && isdigit((unsigned char)sentence[length - 2 - digits]))
+    while (digits < length && isdigit((unsigned char)sentence[length - 1 - digits]))
         digits++;
-    return digits > 0 && digits < length - 2 && sentence[length - 2 - digits] == ':';
+    return digits > 0 && digits + 1 < length && sentence[length - 1 - digits] == ':';
+}
+
+static bool is_about_a_variable(const char *sentence) {
+    return strncmp(sentence, "LATCHKEY_", strlen("LATCHKEY_")) == 0;
+}
+
+/* LATCHKEY_URL stands for -u, and LATCHKEY_LOCAL_DIR is for no key of a configuration. */
+bool sentence_is_about_configuration(const char *sentence) {
+    static const char *const others[] = {"LATCHKEY_URL", "LATCHKEY_LOCAL_DIR"};
+    size_t length = strcspn(sentence, ": ");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == length && memcmp(sentence, others[i], length) == 0)
+            return false;
+    return is_about_a_file(sentence) || is_about_a_variable(sentence);
 }
 
 /* At the start of the sentence, or directly after: lock "x": */
@@ -48,7 +63,7 @@ void sentence_translate(const char *sentence, char *out, size_t size) {
     const char *quoted = strchr(sentence, '"'), *quoted_end = strrchr(sentence, '"');
     const char *at = sentence;
     size_t length = 0;
-    if (is_about_a_file(sentence)) {
+    if (is_about_a_file(sentence) || is_about_a_variable(sentence)) {
         snprintf(out, size, "%s", sentence);
         return;
     }

@@ -223,11 +223,11 @@ typedef struct {
  * ignored for a URL without TLS, but a file must not set such a URL and TLS settings together.
  *
  *   LK_OK           The client is open.
- *   LK_INVALID      The URL, an option, a variable or a file is not valid; lk_last_error() names
- *                   it, for a configuration file as "file:line: what". Or the sentinels do not know
- *                   the master. Or the configuration sets
- *                   require_server, and the URL would be local:. Or the server does not have the
- *                   db of the URL.
+ *   LK_INVALID      The URL, an option, a variable or a file is not valid, or the sentinels do not
+ *                   know the master of the URL, or the server does not have its db. Or the
+ *                   configuration sets require_server, and the URL would be local:.
+ *                   lk_last_error() names the option or the variable, or begins with "file:line:"
+ *                   if the value is from a configuration file.
  *   LK_UNAVAILABLE  No server answers in time, or the server cannot serve locks now: it is a
  *                   replica, or still loads its data. With local:, no server program was found, the
  *                   server did not start, or /tmp is private to this service (PrivateTmp of

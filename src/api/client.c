@@ -12,6 +12,8 @@ lk_status lk_open(const char *url, const lk_client_options *options, lk_client *
     lk_status status = lki_choice_read(url, options, &choice, &error);
     if (status == LK_OK)
         status = lki_client_open(&choice, &client, &error);
+    if (status != LK_OK)
+        lki_choice_name_source(&choice, &error);
     lki_choice_clear(&choice);
     lki_cancellation_on();
     if (status != LK_OK)

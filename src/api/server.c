@@ -17,6 +17,8 @@ lk_status lk_examine(const char *url, const lk_client_options *options, lk_facts
     lk_status status = lki_choice_read(url, options, &choice, &error);
     if (status == LK_OK)
         status = lki_examine(&choice, out, &error);
+    if (status != LK_OK)
+        lki_choice_name_source(&choice, &error);
     lki_choice_clear(&choice);
     lki_cancellation_on();
     return status == LK_OK ? LK_OK : lki_fail_with(&error);

@@ -58,6 +58,16 @@ static char *place_of(const found_value *found, lki_config_key key) {
     return place;
 }
 
+/* How errors name the source of a value: "LATCHKEY_TLS_CA", or "file:line: tls_ca". */
+static void write_source(const lki_choice *self, lki_config_key key, char out[WHERE_MOST]) {
+    const char *from = self->from[key];
+    size_t length = strlen(from);
+    bool in_file = strcmp(from, lki_config_variable(key)) != 0;
+    snprintf(out, WHERE_MOST, "%s%s%s",
+             from + (length > PATH_SHOWN_MOST ? length - PATH_SHOWN_MOST : 0), in_file ? ": " : "",
+             in_file ? lki_config_name(key) : "");
+}
+
 /* Uses a value; *text becomes a copy of it. Values of files were checked when they were parsed. */
 static lk_status adopt(lki_choice *self, lki_config_key key, const found_value *found,
                        const char **text, lki_error *error) {
@@ -174,15 +184,10 @@ static lk_status choose_tls(lki_choice *self, const sources *all, lki_error *err
     return choose_certificate(self, all, error);
 }
 
-static lk_status read_password_file(const lki_choice *self, const sources *all, lki_config_key key,
-                                    char **out, lki_error *error) {
-    const char *from = self->from[key];
-    size_t length = strlen(from);
-    bool in_file = find(all, key).file != NULL;
+static lk_status read_password_file(const lki_choice *self, lki_config_key key, char **out,
+                                    lki_error *error) {
     char where[WHERE_MOST];
-    snprintf(where, sizeof where, "%s%s%s",
-             from + (length > PATH_SHOWN_MOST ? length - PATH_SHOWN_MOST : 0), in_file ? ": " : "",
-             in_file ? lki_config_name(key) : "");
+    write_source(self, key, where);
     return lki_password_file_read(self->texts[key], where, out, error);
 }
 
@@ -193,7 +198,7 @@ static lk_status choose_secret(lki_choice *self, const sources *all, const char 
     if (named && *named)
         return lki_copy_to(out, named) ? LK_OK : lki_error_no_memory(error);
     lk_status status = choose_text(self, all, key, &path, error);
-    return status == LK_OK && path ? read_password_file(self, all, key, out, error) : status;
+    return status == LK_OK && path ? read_password_file(self, key, out, error) : status;
 }
 
 /* A password that the URL has, or does not need, is not looked for: its file may be missing. */
@@ -252,6 +257,33 @@ lk_status lki_choice_read(const char *url, const lk_client_options *options, lki
     else
         lki_choice_clear(&self);
     return status;
+}
+
+/* ------------------------------------------------------------------------------ errors */
+
+/* The length of the option's name, if the text begins with it; or 0. Fields of times end in _ms. */
+static size_t option_length(const char *text, lki_config_key key) {
+    const char *name = lki_config_name(key);
+    size_t length = strlen(name), word = strcspn(text, " :");
+    bool is_it = word >= length && strncmp(text, name, length) == 0 &&
+                 (word == length || (word == length + 3 && memcmp(text + length, "_ms", 3) == 0));
+    return is_it ? word : 0;
+}
+
+void lki_choice_name_source(const lki_choice *self, lki_error *error) {
+    lki_error refused = *error;
+    lki_config_key key = LKI_CONFIG_URL;
+    size_t length = 0;
+    char where[WHERE_MOST];
+    if (error->status != LK_INVALID || strncmp(error->text, "LATCHKEY_", 9) == 0)
+        return;
+    for (int i = 0; i < LKI_CONFIG_COUNT && length == 0; i++)
+        if ((length = option_length(refused.text, (lki_config_key)i)) > 0)
+            key = (lki_config_key)i;
+    if (!self->from[key])
+        return;
+    write_source(self, key, where);
+    lki_error_set(error, LK_INVALID, "%s%s%s", where, length ? "" : ": ", refused.text + length);
 }
 
 static void wipe(char *text) {

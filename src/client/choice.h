@@ -36,4 +36,11 @@ typedef struct {
 lk_status lki_choice_read(const char *url, const lk_client_options *, lki_choice *out, lki_error *);
 void lki_choice_clear(lki_choice *);
 
+/*
+ * For an error of a client that was opened with this choice. If it is LK_INVALID, and the value is
+ * from the environment or a file, the error names the variable, or the file and the line, in place
+ * of the option. An error that does not begin with the name of an option is about the URL.
+ */
+void lki_choice_name_source(const lki_choice *, lki_error *);
+
 #endif

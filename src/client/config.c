@@ -237,6 +237,8 @@ static lk_status parse_line(parsing *self, span line) {
     const char *equals = memchr(line.bytes, '=', line.length);
     if (!equals)
         return refuse(self, "the line is not key = value");
+    if (equals == line.bytes)
+        return refuse(self, "the key before = is missing");
     span name = trim((span){line.bytes, (size_t)(equals - line.bytes)});
     span value = trim((span){equals + 1, line.length - (size_t)(equals + 1 - line.bytes)});
     status = find_key(self, name, &key);

@@ -65,8 +65,8 @@ static lk_status read_replicas(const lk_client_options *options, lki_settings *o
                              LKI_REPLICAS_MOST, options->min_replicas);
     if (timeout_ms < 0 || timeout_ms > most_ms)
         return lki_error_set(error, LK_INVALID,
-                             "replica_timeout_ms must be 0 to %lld, half of command_timeout_ms, "
-                             "not %lld",
+                             "replica_timeout_ms must be 0 to %lld ms, half of the command "
+                             "timeout, not %lld ms",
                              (long long)most_ms, (long long)timeout_ms);
     out->min_replicas = options->min_replicas;
     out->replica_timeout_ms = timeout_ms ? timeout_ms : REPLICA_TIMEOUT_MS;

@@ -332,8 +332,8 @@ static void report_silence(lki_operation *op, lk_status status) {
         lki_operation_report(op, status, "the server did not answer within %lld ms",
                              (long long)op->lock->session->settings.command_timeout_ms);
     else
-        lki_operation_report(op, status, "the server was not connected for too long (%s)",
-                             wire->why.text);
+        lki_operation_report(op, status, "%s",
+                             *wire->why.text ? wire->why.text : "the server is not connected");
 }
 
 /*

@@ -229,7 +229,7 @@ static lk_status load_own_certificate(lki_tls *tls, const lki_tls_files *files, 
     if (SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1 ||
         !SSL_CTX_check_private_key(tls->context))
         return refuse_file(files->key ? "tls_key" : "tls_cert", key,
-                           "key that belongs to tls_cert and needs no passphrase", error);
+                           "key that belongs to the certificate and needs no passphrase", error);
     tls->has_certificate = true;
     return LK_OK;
 }

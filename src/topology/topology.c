@@ -14,6 +14,11 @@ static bool is_scheme(const char *url, size_t length, const char *scheme) {
     return strlen(scheme) == length && strncasecmp(url, scheme, length) == 0;
 }
 
+#define SCHEMES                                                                                    \
+    "local:, redis://, rediss://, valkey://, valkeys://, unix://, redis+sentinel://, "             \
+    "rediss+sentinel://, redis+cluster:// "
+#define LAST_SCHEME "rediss+cluster://"
+
 static const lki_topology_kind *find(const char *url, size_t length) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (const char *const *scheme = kinds[i]->schemes; *scheme; scheme++)
@@ -31,9 +36,8 @@ lk_status lki_topology_open(const char *url, const char *password, const char *s
                              "of latchkey.conf(5), or local:");
     if (!colon)
         return lki_error_set(error, LK_INVALID,
-                             "the URL has no scheme; it must begin with local:, redis://, "
-                             "rediss://, valkey://, valkeys://, unix://, redis+sentinel:// or "
-                             "redis+cluster://");
+                             "the URL has no scheme; it must begin with " SCHEMES
+                             "or " LAST_SCHEME);
     size_t length = (size_t)(colon - url);
     const lki_topology_kind *kind = find(url, length);
     if (kind)
@@ -43,8 +47,7 @@ lk_status lki_topology_open(const char *url, const char *password, const char *s
             return lki_error_set(error, LK_UNSUPPORTED,
                                  "this version of latchkey does not support %s:", planned[i]);
     return lki_error_set(error, LK_INVALID,
-                         "the scheme of the URL is not one of local:, redis://, rediss://, "
-                         "valkey://, valkeys://, unix://, redis+sentinel:// and redis+cluster://");
+                         "the scheme of the URL is not one of " SCHEMES "and " LAST_SCHEME);
 }
 
 bool lki_topology_is_sharded(const lki_topology *topology) {

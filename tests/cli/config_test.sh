@@ -123,11 +123,12 @@ test_a_file_that_cannot_be_used_is_78_with_its_line_and_nothing_is_run() {
     local line words
     for line in "nonsense" "no_such = 1" "url = http://h" "url =" "prefix = {" "require_server = maybe" \
         "connect_timeout = 5" "tls_ca = relative" $'app = \001' "url = redis://:s3cr3t@h" "app = y" \
-        "url = redis://:s3cr3t@h:port" "$(printf 'x%.0s' {1..5000})"; do
+        "url = redis://:s3cr3t@h:port" "= x" "$(printf 'x%.0s' {1..5000})"; do
         configure "# mine" "app = y" "$line"
         expect_refused 78 run nightly touch ran
         expect_said "latchkey run: $PWD/mine.conf:3: "
         ! grep -q s3cr3t said || fail "the password is told: $(cat said)"
+        ! grep -q '""' said || fail "$(cat said)"
     done
     for words in "run -n nightly touch ran" "ls" "inspect a" "doctor" "watch" "release --yes a" \
         "bench -t 10ms"; do
@@ -138,6 +139,39 @@ test_a_file_that_cannot_be_used_is_78_with_its_line_and_nothing_is_run() {
     LATCHKEY_URL=local: expect_refused 78 run nightly touch ran
     expect_exit 0 "$latchkey" run -u local: nightly true
     [ ! -s said ] || fail "$(cat said)"
+}
+
+# Only opening a client finds these.
+test_a_value_of_a_file_that_cannot_be_used_is_78_with_its_line_and_nothing_is_run() {
+    local line words
+    mkdir "with blank"
+    for line in "tls_ca = /no/such" "tls_cert = /no/such" "tls_server_name = ." "replica_timeout = 10s"; do
+        configure "# mine" "url = rediss://127.0.0.1:1" "$line"
+        mv mine.conf "with blank"
+        LATCHKEY_CONFIG="$PWD/with blank/mine.conf" expect_refused 78 run nightly touch ran
+        expect_said "latchkey run: $PWD/with blank/mine.conf:3: ${line%% *}"
+        ! grep -qE -- '--tls|_ms' said || fail "$(cat said)"
+    done
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=test -days 2 2>/dev/null ||
+        fail "no certificate"
+    configure "url = rediss://127.0.0.1:1" "tls_cert = $PWD/cert.pem" "tls_key = /no/such"
+    expect_refused 78 run nightly touch ran
+    expect_said "$PWD/mine.conf:3: tls_key: the file /no/such cannot be read"
+    configure "" "url = redis://user@127.0.0.1:1"
+    for words in "run -n nightly touch ran" "ls" "inspect a" "doctor" "watch" "release --yes a" \
+        "bench -t 10ms"; do
+        # shellcheck disable=SC2086
+        expect_refused 78 $words
+        expect_said "latchkey ${words%% *}: $PWD/mine.conf:2: url: the password of the URL is missing"
+    done
+}
+
+test_an_option_in_place_of_a_value_that_cannot_be_used_is_used() {
+    configure "url = rediss://127.0.0.1:1" "tls_ca = /no/such/in/file"
+    expect_refused 64 run --tls-ca /no/such/option nightly touch ran
+    expect_said "latchkey run: --tls-ca: /no/such/option cannot be read"
+    LATCHKEY_TLS_CA=/no/such/variable expect_refused 78 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_TLS_CA: /no/such/variable cannot be read"
 }
 
 test_a_file_that_cannot_be_read_is_78() {
@@ -162,6 +196,24 @@ test_a_variable_that_cannot_be_is_told_by_its_name() {
     LATCHKEY_REQUIRE_SERVER=maybe expect_refused 78 run nightly touch ran
     expect_said "LATCHKEY_REQUIRE_SERVER: it must be yes or no"
     LATCHKEY_URL=nonsense expect_refused 64 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_URL: the URL has no scheme"
+    expect_said "rediss+sentinel://, redis+cluster:// or rediss+cluster://"
+    LATCHKEY_URL=http://h expect_refused 64 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_URL: the scheme of the URL is not one of "
+    expect_said "rediss+sentinel://, redis+cluster:// and rediss+cluster://"
+    LATCHKEY_URL=redis://user@127.0.0.1:1 expect_refused 64 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_URL: the password of the URL is missing"
+    LATCHKEY_REPLICA_TIMEOUT=10s expect_refused 64 run -u redis://127.0.0.1:1 nightly touch ran
+    expect_said "latchkey run: LATCHKEY_REPLICA_TIMEOUT must be 0 to 2500 ms, half of the command timeout"
+    export LATCHKEY_URL=rediss://127.0.0.1:1
+    LATCHKEY_REPLICA_TIMEOUT=10s expect_refused 78 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_REPLICA_TIMEOUT must be 0 to 2500 ms, half of the command timeout"
+    LATCHKEY_TLS_SERVER_NAME=. expect_refused 78 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_TLS_SERVER_NAME is not the name of a server"
+    LATCHKEY_TLS_CERT=/no/such expect_refused 78 run nightly touch ran
+    expect_said "latchkey run: LATCHKEY_TLS_CERT: the file /no/such cannot be read"
+    LATCHKEY_TLS_CERT=/no/such expect_refused 64 run -u "$LATCHKEY_URL" nightly touch ran
+    expect_said "latchkey run: LATCHKEY_TLS_CERT: the file /no/such cannot be read"
 }
 
 test_the_password_of_a_file_is_used_and_told_to_nobody() {
@@ -198,7 +250,7 @@ test_tls_of_the_environment_does_no_harm_to_a_url_without_it() {
         LATCHKEY_URL=$each expect_exit 0 "$latchkey" run a true
     done
     expect_exit 64 "$latchkey" run -u rediss://127.0.0.1:1 a true
-    expect_said /no/such/c
+    expect_said "LATCHKEY_TLS_CA: /no/such/ca cannot be read"
     expect_exit 64 "$latchkey" run -u "$url" --tls-ca /no/such/ca a true
 }
 

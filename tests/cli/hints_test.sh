@@ -87,7 +87,7 @@ test_files_that_cannot_be_used_name_options() {
     expect_said "--tls-cert: the file empty.pem "
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-cert cert.pem --tls-key empty.pem
-    expect_said "--tls-key: the file empty.pem contains no key that belongs to --tls-cert"
+    expect_said "--tls-key: the file empty.pem contains no key that belongs to the certificate"
     expect_options
     expect_exit 64 "$latchkey" ls -u "$url" --tls-key key.pem
     expect_said "--tls-key without --tls-cert"

@@ -150,8 +150,8 @@ test_the_examples_of_latchkey_conf_5_are_understood() {
     check grep -q require_server 1.conf
     check grep -q cluster 2.conf
     for file in 1 2; do
-        expect_exit 64 env LATCHKEY_CONFIG="$PWD/$file.conf" LATCHKEY_TLS_CA=/no/such "$latchkey" ls
-        expect_said /no/such
+        expect_exit 78 env LATCHKEY_CONFIG="$PWD/$file.conf" LATCHKEY_TLS_CA=/no/such "$latchkey" ls
+        expect_said "LATCHKEY_TLS_CA: /no/such cannot be read"
     done
     check [ "$(cat 3.conf)" = "url = local:" ]
 }

@@ -47,3 +47,18 @@ on_terminal() {
     # shellcheck disable=SC2034
     queued=$begun
 }
+
+queues() {
+    "$latchkey" inspect -u "$url" a | grep -q '1 holds it, 1 wait'
+}
+
+# queue WORD…: `run WORD…` waits behind another holder of the lock. Its pid is in $queued, its stderr in the file
+# `said`.
+queue() {
+    choose_address
+    serve
+    hold_by_nobody a
+    begin "$latchkey" run -u "$url" "$@" a sh -c 'echo ran >>ran' 2>said
+    queued=$begun
+    eventually queues
+}

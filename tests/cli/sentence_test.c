@@ -29,6 +29,9 @@ static void a_field_becomes_its_option(void **state) {
                    "lock \"x\": --owner must be 1 to 128 bytes");
     assert_becomes("lock \"x\": lease_ms must be 100 to 86400000",
                    "lock \"x\": --lease must be 100 to 86400000");
+    assert_becomes("lock \"x\": group must be at most 64 bytes",
+                   "lock \"x\": --group must be at most 64 bytes");
+    assert_becomes("app must be at most 128 bytes", "--app must be at most 128 bytes");
     assert_becomes("lock \"x\": wait_ms must not be below -1",
                    "lock \"x\": --wait must not be below -1");
 }
@@ -52,9 +55,31 @@ static void a_line_of_a_file_is_told_in_the_words_of_the_file(void **state) {
     (void)state;
     assert_becomes("/etc/latchkey.conf:12: tls_ca cannot be read",
                    "/etc/latchkey.conf:12: tls_ca cannot be read");
+    assert_becomes("/home/a b/latchkey.conf:12: tls_ca cannot be read",
+                   "/home/a b/latchkey.conf:12: tls_ca cannot be read");
+    assert_becomes("not at 127.0.0.1:6379: set tls_ca", "not at 127.0.0.1:6379: set --tls-ca");
     assert_becomes("redis://host:6379: set tls_ca", "redis://host:6379: set --tls-ca");
     assert_becomes("here: tls_ca", "here: --tls-ca");
     assert_becomes(":1: tls_ca", ":1: --tls-ca");
+}
+
+static void a_variable_is_told_by_its_name(void **state) {
+    (void)state;
+    assert_becomes("LATCHKEY_TLS_KEY: it is not the key of tls_cert",
+                   "LATCHKEY_TLS_KEY: it is not the key of tls_cert");
+}
+
+static void values_of_the_configuration_are_known_by_their_source(void **state) {
+    (void)state;
+    assert_true(sentence_is_about_configuration("/etc/latchkey.conf:12: tls_ca: no"));
+    assert_true(sentence_is_about_configuration("mine.conf:1: url: no"));
+    assert_true(sentence_is_about_configuration("LATCHKEY_TLS_CA: no"));
+    assert_true(sentence_is_about_configuration("LATCHKEY_REPLICA_TIMEOUT must be less"));
+    assert_false(sentence_is_about_configuration("LATCHKEY_URL: no"));
+    assert_false(sentence_is_about_configuration("LATCHKEY_LOCAL_DIR is \"x\": no"));
+    assert_false(sentence_is_about_configuration("tls_ca: no"));
+    assert_false(sentence_is_about_configuration("redis://h:1: no"));
+    assert_false(sentence_is_about_configuration(""));
 }
 
 static void what_is_too_long_is_cut(void **state) {
@@ -73,6 +98,8 @@ int main(void) {
         cmocka_unit_test(a_field_becomes_its_option),
         cmocka_unit_test(names_and_files_stay_as_they_are),
         cmocka_unit_test(a_line_of_a_file_is_told_in_the_words_of_the_file),
+        cmocka_unit_test(a_variable_is_told_by_its_name),
+        cmocka_unit_test(values_of_the_configuration_are_known_by_their_source),
         cmocka_unit_test(what_is_too_long_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

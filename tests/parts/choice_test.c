@@ -652,6 +652,11 @@ static void a_fault_is_the_same_for_open_examine_and_defaults(void **state) {
     assert_non_null(strstr(lk_last_error(), place(systems, 2)));
     assert_int_equal(lk_examine(NULL, NULL, &facts), LK_INVALID);
     assert_non_null(strstr(lk_last_error(), place(systems, 2)));
+    write_file(systems, "\nurl = redis://user@127.0.0.1:1\n", 0644);
+    assert_int_equal(lk_open(NULL, NULL, &client), LK_INVALID);
+    assert_non_null(strstr(lk_last_error(), place(systems, 2)));
+    assert_int_equal(lk_examine(NULL, NULL, &facts), LK_INVALID);
+    assert_non_null(strstr(lk_last_error(), place(systems, 2)));
     assert_int_equal(lk_defaults_read(NULL), LK_INVALID);
     assert_null(found);
     assert_null(client);
@@ -685,6 +690,53 @@ static void each_allocation_may_fail(void **state) {
         lk_defaults_free(found);
     }
     assert_true(refused_one > 20);
+}
+
+/* ------------------------------------------------------------------------------ errors */
+
+static void assert_named(const char *url, const lk_client_options *options, const char *text,
+                         const char *expected) {
+    lki_choice choice = read_choice(url, options);
+    lki_error error;
+    lki_error_set(&error, LK_INVALID, "%s", text);
+    lki_choice_name_source(&choice, &error);
+    assert_int_equal(error.status, LK_INVALID);
+    assert_string_equal(error.text, expected);
+    lki_choice_clear(&choice);
+}
+
+static void an_error_names_the_source_of_the_value(void **state) {
+    (void)state;
+    const lk_client_options given = {.tls_ca = "/given"};
+    char expected[256];
+    write_file(users, "url = rediss://user\ntls_ca = /ca\nreplica_timeout = 9s\n", 0644);
+    snprintf(expected, sizeof expected, "%s: url: the host of the URL is bad", place(users, 1));
+    assert_named(NULL, NULL, "the host of the URL is bad", expected);
+    snprintf(expected, sizeof expected, "%s: tls_ca: no such file", place(users, 2));
+    assert_named(NULL, NULL, "tls_ca: no such file", expected);
+    snprintf(expected, sizeof expected, "%s: replica_timeout must be 1", place(users, 3));
+    assert_named(NULL, NULL, "replica_timeout_ms must be 1", expected);
+    assert_named(NULL, &given, "tls_ca: no such file", "tls_ca: no such file");
+    assert_named(NULL, NULL, "tls_cert: no such file", "tls_cert: no such file");
+    setenv("LATCHKEY_TLS_CA", "/ca", 1);
+    assert_named(NULL, NULL, "tls_ca: no such file", "LATCHKEY_TLS_CA: no such file");
+    setenv("LATCHKEY_URL", "rediss://h", 1);
+    assert_named(NULL, NULL, "the host of the URL is bad",
+                 "LATCHKEY_URL: the host of the URL is bad");
+    assert_named("rediss://h", NULL, "the host of the URL is bad", "the host of the URL is bad");
+    assert_named("rediss://h", NULL, "tls_ca: no such file", "LATCHKEY_TLS_CA: no such file");
+    assert_named(NULL, NULL, "LATCHKEY_LOCAL_DIR is bad", "LATCHKEY_LOCAL_DIR is bad");
+}
+
+static void an_error_of_the_server_stays_as_it_is(void **state) {
+    (void)state;
+    setenv("LATCHKEY_URL", "redis://h", 1);
+    lki_choice choice = read_choice(NULL, NULL);
+    lki_error error;
+    lki_error_set(&error, LK_UNAVAILABLE, "the URL leads nowhere");
+    lki_choice_name_source(&choice, &error);
+    assert_string_equal(error.text, "the URL leads nowhere");
+    lki_choice_clear(&choice);
 }
 
 #define CHOICE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -721,6 +773,8 @@ int main(void) {
         CHOICE_TEST(a_password_in_the_url_of_a_file_that_others_may_read_is_refused),
         CHOICE_TEST(defaults_tell_who_chose_and_no_password),
         CHOICE_TEST(a_fault_is_the_same_for_open_examine_and_defaults),
+        CHOICE_TEST(an_error_names_the_source_of_the_value),
+        CHOICE_TEST(an_error_of_the_server_stays_as_it_is),
         CHOICE_TEST(each_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("configuration: choice", tests, NULL, NULL);

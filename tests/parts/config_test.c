@@ -89,11 +89,13 @@ static void comments_and_blank_lines_are_passed_over(void **state) {
 
 static void a_key_that_is_not_there_is_refused(void **state) {
     (void)state;
-    static const char *const lines[] = {"no_such = 1",  "URL = local:", "url2 = x",
-                                        "ur = x",       "= x",          "tls-ca = /x",
-                                        "[server] = x", "u rl = x",     "\xef\xbb\xbfurl = local:"};
+    static const char *const lines[] = {"no_such = 1", "URL = local:", "url2 = x",
+                                        "ur = x",      "tls-ca = /x",  "[server] = x",
+                                        "u rl = x",    "\xef\xbb\xbfurl = local:"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         assert_refused(lines[i], 1, "there is no key");
+    assert_refused("= x", 1, "the key before = is missing");
+    assert_refused("=", 1, "the key before = is missing");
     assert_refused("app = x\n\nno_such = 1\nother = 2\n", 3, "\"no_such\"");
 }
 

@@ -231,7 +231,8 @@ static void a_key_that_does_not_fit_is_invalid(void **state) {
         .ca = file("ca.crt"), .cert = file("client.crt"), .key = file("here.key")};
     assert_refused("localhost", here.port, &files, LK_INVALID, "tls_key: the file");
     files.key = NULL;
-    assert_refused("localhost", here.port, &files, LK_INVALID, "key that belongs to tls_cert");
+    assert_refused("localhost", here.port, &files, LK_INVALID,
+                   "key that belongs to the certificate");
 }
 
 /* A certificate with an RSA key, made out by itself; those of the world have EC keys. */
@@ -253,7 +254,8 @@ static void a_key_of_another_kind_is_invalid(void **state) {
     lki_tls_files files = {
         .ca = file("ca.crt"), .cert = file("rsa.crt"), .key = file("client.key")};
     make_rsa_certificate(files.cert);
-    assert_refused("localhost", here.port, &files, LK_INVALID, "key that belongs to tls_cert");
+    assert_refused("localhost", here.port, &files, LK_INVALID,
+                   "key that belongs to the certificate");
 }
 
 static void a_locked_key_is_invalid_and_nobody_is_asked_for_a_passphrase(void **state) {
