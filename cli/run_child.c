@@ -31,8 +31,14 @@ enum {
     LOST_GRACE_MS = 300, /* from SIGTERM to SIGKILL if the lock is already lost */
     RENEWAL_PART = 10,   /* the guard is told the end of the lease every 1/RENEWAL_PART of it */
     RENEWAL_MOST_MS = 1000,
-    STOPPED_MS = 100 /* a command that is stopped for longer, while we run, has stopped itself */
+    GUARD_LATE_MS = 200, /* if the guard has not ended a command by then, we end both */
+    STOPPED_MS = 100     /* a command stopped for longer, while we run, has stopped itself */
 };
+
+/* What `run` waits for: signals, a loss of the lock, reports of the guard, the end of the command. */
+enum { SIGNALS, LOSS, REPORTS, END, SOURCES };
+
+static const int64_t never_ms = INT64_MAX;
 
 /* Read before the fork: the child must not call the library. */
 typedef struct {
@@ -45,7 +51,9 @@ typedef struct {
     token token;
     run_guard guard;
     run_guard_plan plan;
+    int64_t end_at_ms;     /* the guard must have ended the command by then; by its clock */
     pid_t pid;             /* of the command, once it has begun */
+    int end_fd;            /* readable when the command has ended; -1: none */
     int64_t stopped_at_ms; /* when the command stopped; 0: it runs */
     bool has_terminal;
     bool lost, ending, reported, over, interrupted, unguarded;
@@ -93,6 +101,11 @@ static int64_t lead_time_ms(const run_guard_plan *plan) {
     return plan->kills_at_once ? plan->margin_ms : plan->grace_ms;
 }
 
+/* The guard kills the command margin_ms before the end of the lease. It is late after half of that. */
+static int64_t late_at_ms(const child *c, int64_t lease_end_ms) {
+    return lease_end_ms - c->plan.margin_ms / 2;
+}
+
 /* We become the subreaper: if the guard is killed, we end the processes that it leaves behind. */
 static bool start(child *c) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -101,6 +114,7 @@ static bool start(child *c) {
     snprintf(c->token.fence, sizeof c->token.fence, "%" PRIu64, lk_fence(c->self->lock));
     int64_t since_ms = run_guard_clock_ms(); /* before left_ms, as in renew_guard() */
     int64_t left_ms = ends_on_loss(c) ? lk_remaining_ms(c->self->lock) : -1;
+    c->end_at_ms = left_ms < 0 ? never_ms : late_at_ms(c, since_ms + left_ms);
     return run_guard_start(&c->guard, &c->plan, since_ms, left_ms);
 }
 
@@ -128,9 +142,12 @@ static int64_t renew_guard(child *c) {
     int64_t left_ms = lk_remaining_ms(c->self->lock);
     if (left_ms > 0) {
         run_guard_renew(&c->guard, since_ms, left_ms);
+        c->end_at_ms = late_at_ms(c, since_ms + left_ms);
         return least(c->self->lease_ms / RENEWAL_PART, RENEWAL_MOST_MS);
     }
     c->lost = true;
+    int64_t grace_ms = c->plan.kills_at_once ? 0 : c->plan.lost_grace_ms;
+    c->end_at_ms = least(c->end_at_ms, since_ms + grace_ms + GUARD_LATE_MS);
     run_guard_report_loss(&c->guard);
     return -1; /* the guard ends the command and sends a report */
 }
@@ -177,15 +194,35 @@ static int64_t stop_with_command(child *c) {
 /* ------------------------------------------------------------------------------ its end */
 
 /* `run` adopts orphans too, for example a private server. None may stay a zombie. */
-static void reap_orphans(void) {
-    while (waitpid(-1, NULL, WNOHANG) > 0) {}
+static void reap_orphans(child *c) {
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
+        if (pid == c->guard.pid)
+            c->guard.pid = -1; /* the number may soon belong to another process */
 }
 
-/* The kernel killed the command together with its guard. We adopted the rest of its processes. */
+/*
+ * Ends the guard, the command and all processes of the command. The kernel kills the command with its
+ * guard, even without /proc, and we adopt the rest. Daemons are noted before that: later, a daemon
+ * looks like any orphan of a process that was killed.
+ */
 static void end_without_guard(child *c) {
-    run_tree tree = {.root = getpid(), .session = getsid(0)};
+    run_tree tree = {.root = getpid(), .guard = c->guard.pid, .session = getsid(0)};
+    run_tree_note_daemons(&tree);
+    run_guard_kill(&c->guard);
     run_tree_end(&tree);
-    c->unguarded = true;
+    c->over = true;
+}
+
+static void await_end_of_command(child *c, pid_t pid) {
+    c->pid = pid;
+    c->end_fd = run_tree_open_process(pid);
+}
+
+/* The guard reports the end, but not while it is stopped. */
+static void continue_guard(child *c) {
+    run_guard_continue(&c->guard);
+    close(c->end_fd);
+    c->end_fd = -1; /* poll() skips it */
 }
 
 static void read_reports(child *c) {
@@ -195,7 +232,7 @@ static void read_reports(child *c) {
             c->failure = got.value;
             break;
         case GUARD_BEGUN:
-            c->pid = got.value;
+            await_end_of_command(c, got.value);
             break;
         case GUARD_STOPPED:
             c->stopped_at_ms = monotonic_ms();
@@ -210,11 +247,34 @@ static void read_reports(child *c) {
             break;
         case GUARD_GONE:
             c->over = true;
-            if (!c->failure)
+            c->unguarded = !c->failure;
+            if (c->unguarded)
                 end_without_guard(c);
             break;
         }
     }
+}
+
+/*
+ * The guard has not ended the command in time: somebody stopped it, or it gets no CPU. The time is
+ * read before the reports: we may have been stopped ourselves, and the guard may have done its work.
+ */
+static void end_if_guard_is_late(child *c) {
+    bool is_late = run_guard_clock_ms() >= c->end_at_ms;
+    read_reports(c);
+    if (c->over || !is_late)
+        return;
+    end_without_guard(c);
+    if (atomic_load(&c->guard.shared->has_begun))
+        c->ending = true;
+    else
+        c->failure = RUN_GUARD_TOO_LATE;
+}
+
+/* Returns as renew_guard(). */
+static int64_t until_guard_is_late_ms(const child *c) {
+    int64_t until_ms = c->end_at_ms - run_guard_clock_ms();
+    return c->end_at_ms == never_ms ? -1 : until_ms > 0 ? until_ms : 0;
 }
 
 static int64_t earlier(int64_t a_ms, int64_t b_ms) {
@@ -222,15 +282,20 @@ static int64_t earlier(int64_t a_ms, int64_t b_ms) {
 }
 
 static void supervise(child *c) {
-    struct pollfd polled[] = {
-        {c->self->signal_fd, POLLIN, 0}, {c->self->lost_fd, POLLIN, 0}, {c->guard.fd, POLLIN, 0}};
+    struct pollfd polled[SOURCES] = {[SIGNALS] = {c->self->signal_fd, POLLIN, 0},
+                                     [LOSS] = {c->self->lost_fd, POLLIN, 0},
+                                     [REPORTS] = {c->guard.fd, POLLIN, 0}};
     while (!c->over) {
         int64_t wait_ms = earlier(renew_guard(c), stop_with_command(c));
-        poll(polled, 3, (int)wait_ms);
+        wait_ms = earlier(wait_ms, until_guard_is_late_ms(c));
+        polled[END] = (struct pollfd){c->end_fd, POLLIN, 0};
+        poll(polled, SOURCES, (int)wait_ms);
         drain_lost_fd(c);
-        read_reports(c);
+        end_if_guard_is_late(c);
+        if (polled[END].revents)
+            continue_guard(c);
         read_signals(c);
-        reap_orphans();
+        reap_orphans(c);
     }
 }
 
@@ -249,7 +314,7 @@ static int code_of(const child *c) {
 }
 
 int run_child(run *self) {
-    child c = {.self = self};
+    child c = {.self = self, .end_fd = -1};
     c.plan = (run_guard_plan){.kills_at_once = self->on_lost == ON_LOST_KILL,
                               .grace_ms = least(self->lease_ms / GRACE_PART, GRACE_MOST_MS),
                               .margin_ms = least(self->lease_ms / MARGIN_PART, MARGIN_MOST_MS),
@@ -262,6 +327,8 @@ int run_child(run *self) {
         return say_failure(EXIT_BROKEN, "cannot start the command: %s", strerror(why));
     }
     supervise(&c);
+    if (c.end_fd >= 0)
+        close(c.end_fd);
     run_guard_end(&c.guard);
     self->is_too_late = c.failure == RUN_GUARD_TOO_LATE;
     if (self->is_too_late)

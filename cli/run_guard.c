@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -22,7 +21,7 @@ enum { RUN, EXEC, CHILDREN, TIMER, SOURCES };
 
 static const int64_t never_ms = INT64_MAX;
 
-typedef enum { ORDER_LOST, ORDER_SIGNAL, ORDER_LEAVE } order_word;
+typedef enum { ORDER_LOST, ORDER_SIGNAL } order_word;
 
 typedef struct {
     order_word word;
@@ -41,7 +40,7 @@ typedef enum { WORKS, ENDING, ENDED } state;
 
 typedef struct {
     const run_guard_plan *plan;
-    const _Atomic int64_t *lease_end_ms;
+    run_guard_shared *shared;
     struct pollfd sources[SOURCES];
     state state;
     bool command_ended;
@@ -127,7 +126,7 @@ static void lost(guard *self) {
 
 /* When the guard has to act next. */
 static int64_t due_ms(const guard *self) {
-    int64_t end_ms = atomic_load(self->lease_end_ms);
+    int64_t end_ms = atomic_load(&self->shared->lease_end_ms);
     if (self->state == ENDED || end_ms == never_ms)
         return self->state == ENDING ? self->kill_at_ms : never_ms;
     if (self->state == ENDING)
@@ -138,7 +137,7 @@ static int64_t due_ms(const guard *self) {
 static void act_if_due(guard *self) {
     int64_t now_ms = run_guard_clock_ms();
     if (self->state == WORKS && now_ms >= due_ms(self))
-        terminate(self, atomic_load(self->lease_end_ms) - self->plan->margin_ms);
+        terminate(self, atomic_load(&self->shared->lease_end_ms) - self->plan->margin_ms);
     if (self->state == ENDING && now_ms >= due_ms(self))
         kill_all(self);
 }
@@ -155,8 +154,6 @@ static void follow_order(guard *self, const order *given) {
         if (self->state == WORKS || (self->state == ENDING && !stops))
             run_tree_signal(&self->tree, given->number);
         break;
-    case ORDER_LEAVE:
-        _exit(0);
     }
 }
 
@@ -229,6 +226,7 @@ static _Noreturn void become_command(const guard *self, int failure) {
     if (getppid() != self->tree.root)
         _exit(1); /* the guard was killed before the prctl() */
     if (!is_too_late(self)) {
+        atomic_store(&self->shared->has_begun, true);
         self->plan->exec_command(self->plan->arg);
         why = errno;
     }
@@ -308,21 +306,20 @@ static bool begin(guard *self) {
  * If a process exits with orders unread, its peer gets ECONNRESET, and not the reports that were sent before. So
  * the guard reads all orders until `run` has read the reports.
  */
-static _Noreturn void await_leave(const guard *self) {
+static _Noreturn void await_end_of_run(const guard *self) {
     order given;
-    while (recv(self->sources[RUN].fd, &given, sizeof given, 0) > 0 && given.word != ORDER_LEAVE) {}
+    while (recv(self->sources[RUN].fd, &given, sizeof given, 0) > 0) {}
     _exit(1);
 }
 
-static _Noreturn void guard_main(const run_guard_plan *plan, const _Atomic int64_t *lease_end_ms,
-                                 int run_fd) {
-    guard self = {.plan = plan, .lease_end_ms = lease_end_ms};
+static _Noreturn void guard_main(const run_guard_plan *plan, run_guard_shared *shared, int run_fd) {
+    guard self = {.plan = plan, .shared = shared};
     self.sources[RUN] = (struct pollfd){run_fd, POLLIN, 0};
     if (begin(&self))
         guard_loop(&self);
     report(&self, GUARD_CANNOT_BEGIN, errno);
     ended(&self);
-    await_leave(&self);
+    await_end_of_run(&self);
 }
 
 /* ------------------------------------------------------------------------------ run's side */
@@ -331,18 +328,18 @@ bool run_guard_start(run_guard *self, const run_guard_plan *plan, int64_t since_
                      int64_t left_ms) {
     int ends[2];
     *self = (run_guard){.pid = -1, .fd = -1};
-    void *shared = mmap(NULL, sizeof *self->lease_end_ms, PROT_READ | PROT_WRITE,
+    void *shared = mmap(NULL, sizeof *self->shared, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
-    self->lease_end_ms = shared;
+    self->shared = shared;
     run_guard_renew(self, since_ms, left_ms);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     self->pid = fork();
     if (self->pid == 0) {
         close(ends[0]); /* otherwise the guard would not notice the end of `run` */
-        guard_main(plan, self->lease_end_ms, ends[1]);
+        guard_main(plan, self->shared, ends[1]);
     }
     close(ends[1]);
     self->fd = ends[0];
@@ -350,7 +347,7 @@ bool run_guard_start(run_guard *self, const run_guard_plan *plan, int64_t since_
 }
 
 void run_guard_renew(const run_guard *self, int64_t since_ms, int64_t left_ms) {
-    atomic_store(self->lease_end_ms, left_ms < 0 ? never_ms : since_ms + left_ms);
+    atomic_store(&self->shared->lease_end_ms, left_ms < 0 ? never_ms : since_ms + left_ms);
 }
 
 static void send_order(const run_guard *self, order given) {
@@ -375,14 +372,26 @@ bool run_guard_read_report(const run_guard *self, run_guard_report *out) {
     return true;
 }
 
+static void send_signal(const run_guard *self, int number) {
+    if (self->pid > 0)
+        kill(self->pid, number);
+}
+
+void run_guard_continue(const run_guard *self) {
+    send_signal(self, SIGCONT);
+}
+
+void run_guard_kill(const run_guard *self) {
+    send_signal(self, SIGKILL);
+}
+
 void run_guard_end(run_guard *self) {
-    if (self->fd >= 0) {
-        send_order(self, (order){ORDER_LEAVE, 0});
-        close(self->fd);
-    }
+    run_guard_kill(self);
     if (self->pid > 0)
         waitpid(self->pid, NULL, 0);
-    if (self->lease_end_ms)
-        munmap((void *)self->lease_end_ms, sizeof *self->lease_end_ms);
+    if (self->fd >= 0)
+        close(self->fd); /* only now: the guard must not take it for the end of `run` */
+    if (self->shared)
+        munmap(self->shared, sizeof *self->shared);
     *self = (run_guard){.pid = -1, .fd = -1};
 }

@@ -5,7 +5,8 @@
  *   run ── guard ── command ── …
  *
  * `run` writes the end of the lease into shared memory. The guard ends the command before that
- * instant, by its own clock, even if `run` is stopped, killed or gets no CPU. The guard has a session
+ * instant, by its own clock, even if `run` is stopped, killed or gets no CPU. If the guard is stopped,
+ * `run` ends guard and command a little later, but still in time. The guard has a session
  * of its own and blocks all signals, so no key of the terminal reaches it. The command stays in the
  * session and the process group of `run`, as under flock(1).
  */
@@ -15,6 +16,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* How the guard ends the command at the end of the lease. */
@@ -26,10 +28,16 @@ typedef struct {
     void *arg;
 } run_guard_plan;
 
+/* Memory that `run` and the guard share. */
 typedef struct {
-    pid_t pid;
-    int fd;                        /* a socket to the guard; -1: none */
-    _Atomic int64_t *lease_end_ms; /* shared memory; by CLOCK_BOOTTIME */
+    _Atomic int64_t lease_end_ms; /* by CLOCK_BOOTTIME */
+    atomic_bool has_begun;        /* the child is about to become the command, or has */
+} run_guard_shared;
+
+typedef struct {
+    pid_t pid; /* below 1: it has ended, or was not started */
+    int fd;    /* a socket to the guard; -1: none */
+    run_guard_shared *shared;
 } run_guard;
 
 /* No exec fails with it. */
@@ -62,8 +70,15 @@ int64_t run_guard_clock_ms(void);
 void run_guard_report_loss(const run_guard *);                /* the guard ends the command now */
 void run_guard_forward_signal(const run_guard *, int number); /* to all processes of the command */
 bool run_guard_read_report(const run_guard *, run_guard_report *); /* false: no new report */
+void run_guard_continue(const run_guard *);                        /* if somebody stopped it */
 
-/* After GUARD_ENDED or GUARD_GONE. Processes that still run are left alone. */
+/*
+ * Kills the guard, which works even if it is stopped. The kernel then kills the command. After
+ * GUARD_ENDED, processes that still run are left alone.
+ */
+void run_guard_kill(const run_guard *);
+
+/* Kills the guard and frees what it used. */
 void run_guard_end(run_guard *);
 
 #endif

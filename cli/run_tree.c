@@ -157,13 +157,22 @@ static position position_of(const run_tree *tree, const process *one) {
 
 /* ------------------------------------------------------------------------------ signals */
 
+int run_tree_open_process(pid_t pid) {
+#if defined SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+    (void)pid;
+    return -1;
+#endif
+}
+
 /*
  * If the process has ended since it was read, another process may have its pid now. A pidfd (Linux 5.3)
  * makes sure that the signal goes to the right one.
  */
 static void send(const process *one, int number) {
 #if defined SYS_pidfd_open && defined SYS_pidfd_send_signal
-    int fd = (int)syscall(SYS_pidfd_open, one->pid, 0);
+    int fd = run_tree_open_process(one->pid);
     if (fd >= 0) {
         process now;
         if (read_stat(one->pid, &now) && now.started == one->started)
@@ -184,7 +193,9 @@ void run_tree_note_daemons(run_tree *tree) {
     read_processes();
     for (size_t i = 0; i < table.count && tree->daemon_count < RUN_DAEMONS_MOST; i++) {
         const process *one = &table.rows[i];
-        if (one->parent == tree->root && one->session != tree->session && !one->is_guard)
+        bool is_adopted =
+            one->parent == tree->root || (tree->guard > 0 && one->parent == tree->guard);
+        if (is_adopted && one->session != tree->session && !one->is_guard)
             tree->daemons[tree->daemon_count++] = one->pid;
     }
 }

@@ -9,13 +9,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The process name of a guard (PR_SET_NAME). It lets one guard recognize another. */
-#define RUN_GUARD_NAME "latchkey-guard"
+/*
+ * The process name of a guard (PR_SET_NAME). It lets one guard recognize another. `pkill -9 latchkey`
+ * must not match it: if `run` and its guard are killed together, nobody ends the command's children.
+ */
+#define RUN_GUARD_NAME "lk-guard"
 
 enum { RUN_DAEMONS_MOST = 128 };
 
 typedef struct {
     pid_t root;    /* this process, a subreaper (PR_SET_CHILD_SUBREAPER) */
+    pid_t guard;   /* in `run`: its guard, which adopts orphans too; below 1: none */
     pid_t command; /* 0: unknown. Before its exec it still has the name of the guard */
     pid_t session; /* of the command */
     pid_t daemons[RUN_DAEMONS_MOST];
@@ -41,5 +45,8 @@ void run_tree_end(run_tree *);
 
 /* Whether the process is stopped, for example by SIGSTOP. */
 bool run_tree_is_stopped(pid_t);
+
+/* A descriptor that is readable when the process has ended. -1: there is none, as before Linux 5.3. */
+int run_tree_open_process(pid_t);
 
 #endif

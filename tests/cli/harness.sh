@@ -133,6 +133,11 @@ start_server() {
     eventually perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => shift)' "$socket"
 }
 
+# ask_server WORD…: asks the server of start_server.
+ask_server() {
+    "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" "$@"
+}
+
 # $beat: a command that writes a line to the file `beats` a hundred times a second, in one process. A
 # shell that forks is two processes for a moment, and a stop signal may find only one of them.
 cat >"$test_folder/beat" <<'END'

@@ -12,11 +12,14 @@ begin_beats() {
 
 # The next holder works only after the first has ended, is stopped, or has been sent SIGKILL (signal 9): then it
 # ends as soon as it gets CPU, without another instruction. And the first does not go on.
+# expect_next_alone WORD…: the next is `latchkey run WORD…`.
 expect_next_alone() {
-    expect_exit 0 "$latchkey" run -w 60 a sh -c '
+    mv said said.first
+    expect_exit 0 "$latchkey" run "$@" -w 60 a sh -c '
         cat "/proc/$(cat child)/status" >status 2>/dev/null
         if grep -q "^State:.[^ZXT]" status && ! grep -q "^SigPnd:.*[13579bdf]..$" status; then mv status beside; fi
         wc -l <beats >before'
+    mv said.first said
     [ ! -e beside ] || fail "the first is at work beside the next: $(cat beside)"
     kill -CONT "$run" 2>/dev/null
     eventually is_dead "$(cat child)"
@@ -89,6 +92,117 @@ test_the_guard_killed_ends_what_the_command_has_started_too() {
     kill -KILL "$(cat guard)"
     ends_with 70 "$begun"
     is_dead "$(cat grandchild)" || fail "it goes on"
+}
+
+# As by `pkill -KILL latchkey`, but only here. If that killed the guard too, nobody would end the grandchild.
+test_run_killed_by_its_name_ends_what_the_command_has_started() {
+    local named
+    begin "$latchkey" run a sh -c 'echo "$PPID" >guard; sleep 1000 & echo $! >grandchild; wait'
+    eventually test -s grandchild
+    named=$(pgrep latchkey | grep -xE "$begun|$(cat guard)")
+    [ "$named" = "$begun" ] || fail "its name is $(cat "/proc/$(cat guard)/comm")"
+    kill -KILL "$named"
+    ends_with 137 "$begun"
+    eventually is_dead "$(cat grandchild)"
+}
+
+# The guard is in no group of the test: if the test fails, it must not stay stopped.
+stop_guard() {
+    guard=$(cat guard)
+    trap 'kill -CONT "$guard" 2>/dev/null; end_started' EXIT
+    kill -STOP "$guard"
+    eventually grep -q '^State:.T' "/proc/$guard/status"
+}
+
+# begin_frozen_guard WORD…: as begin_beats, and stops the guard.
+begin_frozen_guard() {
+    begin_beats "$@"
+    stop_guard
+}
+
+# expect_frozen_end: `run` alone has ended the command, and the guard with it.
+expect_frozen_end() {
+    ends_with 79 "$run"
+    is_dead "$(cat child)" || fail "the command goes on"
+    is_dead "$(cat guard)" || fail "the guard is left"
+    expect_one_line
+    expect_said "lost"
+}
+
+test_the_guard_stopped_and_the_lock_released_by_force() {
+    local how
+    for how in term kill; do
+        rm -f beats guard child
+        begin_frozen_guard --lease 60 --on-lost "$how" a
+        "$latchkey" release --yes a || fail "release: $?"
+        expect_frozen_end
+    done
+}
+
+test_the_guard_stopped_and_the_server_stopped_past_the_lease() {
+    start_server
+    begin_frozen_guard -u "$url" --lease 6 a
+    kill -STOP "$server"
+    expect_frozen_end
+    kill -CONT "$server"
+    expect_exit 0 "$latchkey" run -u "$url" -w 60 a true
+}
+
+# Only the holder is cut off: the server grants the lock to the next waiter as soon as the lease has ended.
+test_the_guard_stopped_and_the_holder_cut_off() {
+    start_server
+    ask_server acl setuser holder on '>pw' '~*' '&*' '+@all' >/dev/null
+    begin_frozen_guard -u "unix://holder:pw@$socket" --lease 6 a
+    ask_server acl setuser holder off >/dev/null
+    ask_server client kill user holder >/dev/null
+    expect_next_alone -u "$url"
+    expect_frozen_end
+}
+
+# The command itself stops the guard, perhaps before the guard has reported that the command has begun.
+test_the_guard_stopped_by_the_command() {
+    start_server
+    begin "$latchkey" run -u "$url" --lease 6 a sh -c 'echo $$ >child; echo "$PPID" >guard; kill -STOP "$PPID"; exec '"$beat" 2>said
+    run=$begun
+    eventually test -s beats
+    stop_guard
+    kill -KILL "$server"
+    expect_frozen_end
+}
+
+# What the command has started ends too, in a session of its own as well. A daemon goes on.
+test_the_guard_stopped_and_a_loss_of_all_processes() {
+    begin "$latchkey" run a bash -c '
+        (setsid sh -c "echo \$\$ >daemon; exec sleep 1000" &)
+        setsid --wait sh -c "echo \$\$ >other; exec sleep 1000" &
+        sleep 1000 & echo $! >same
+        echo "$PPID" >guard; wait' 2>said
+    for file in daemon other same guard; do
+        eventually test -s "$file"
+    done
+    eventually grep -q sleep "/proc/$(cat daemon)/comm"
+    stop_guard
+    "$latchkey" release --yes a || fail "release: $?"
+    ends_with 79 "$begun"
+    is_dead "$(cat same)" || fail "a process goes on"
+    is_dead "$(cat other)" || fail "a process with a session of its own goes on"
+    ! is_dead "$(cat daemon)" || fail "the daemon was killed"
+    kill "$(cat daemon)"
+}
+
+test_the_guard_stopped_does_not_matter_to_a_command_that_ends() {
+    local how
+    mkfifo go
+    for how in term ignore; do
+        begin "$latchkey" run --on-lost "$how" a sh -c 'echo "$PPID" >guard; read -r line <go; exit 7' 2>said
+        eventually test -s guard
+        stop_guard
+        echo >go
+        ends_with 7 "$begun"
+        [ ! -s said ] || fail "$(cat said)"
+        expect_exit 0 "$latchkey" run -n a true
+        rm guard
+    done
 }
 
 # A machine that sleeps stops all processes, and continues them after their leases have ended.
@@ -224,7 +338,7 @@ test_a_signal_reaches_the_command_of_a_run_below_once() {
 test_the_guard_is_the_parent_and_out_of_the_terminals_reach() {
     "$latchkey" run a sh -c 'echo "$(cat /proc/$PPID/comm) $(ps -o sid= -p $PPID) $(ps -o sid= -p $$)" >parent'
     read -r name session ours <parent
-    [ "$name" = latchkey-guard ] || fail "the parent is $name"
+    [ "$name" = lk-guard ] || fail "the parent is $name"
     [ "$session" != "$ours" ] || fail "it is in the session of the command"
 }
 

@@ -3,10 +3,6 @@
 # shellcheck source-path=SCRIPTDIR source=harness.sh
 source "${BASH_SOURCE%/*}/harness.sh"
 
-ask_server() {
-    "$(command -v redis-cli || command -v valkey-cli)" -s "$socket" "$@"
-}
-
 # A command with a child that ignores SIGTERM. Their pids are in `child` and `grandchild`.
 cat >"$test_folder/stubborn" <<'END'
 (trap "" TERM; echo "$BASHPID" >grandchild; while :; do sleep 0.01; done) &
