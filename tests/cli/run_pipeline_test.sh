@@ -10,22 +10,20 @@ export LESS= LESSHISTFILE=-
 # The last command of a pipeline. A key that is typed before it runs would not reach it.
 reader="sh -c 'echo >reads; exec cat'"
 
-# ------------------------------------------------------------------------------ in tmux, by SHELL
+# ------------------------------------------------------------------------------ in an interactive shell
 
 pages() {
-    open_terminal 80 "$1"
     type_line '$latchkey run x seq 1000 | less; echo "ended $?"'
     eventually sees '^40$'
     ! sees '^1000$' || fail "$(screen)"
-    terminal send-keys G
+    press G
     eventually sees '^1000$'
-    terminal send-keys q
+    press q
     eventually sees '^ended 0'
     is_free x || fail "it is not free"
 }
 
 reads() {
-    open_terminal 80 "$1"
     type_line "sh -c 'echo >up; read a </dev/tty; echo got \$a' | \$latchkey run x cat"
     eventually test -e up
     type_line 'words'
@@ -34,18 +32,16 @@ reads() {
 }
 
 interrupts() {
-    open_terminal 80 "$1"
     type_line "\$latchkey run x sh -c 'echo >up; exec sleep 1000' | sh -c 'echo >reads; cat; echo >second; exec sleep 1000'"
     eventually test -e up
     eventually test -e reads
-    terminal send-keys C-c
+    press C-c
     expect_code 130
     is_free x || fail "it is not free"
     [ ! -e second ] || fail "one Ctrl-C was not enough"
 }
 
 stops_and_continues() {
-    open_terminal 80 "$1"
     type_line "\$latchkey run x sh -c 'echo \$\$ >up; read -r line </dev/tty; echo got \$line' | $reader"
     eventually test -s up
     eventually test -e reads
@@ -57,7 +53,6 @@ stops_and_continues() {
 }
 
 loses_while_stopped() {
-    open_terminal 80 "$1"
     type_line "\$latchkey run --lease 2 x $beat | $reader"
     eventually test -s beats
     eventually test -e reads
@@ -71,12 +66,11 @@ loses_while_stopped() {
 
 # As in `latchkey run x ./job | less`: the reader uses the terminal before the command ends.
 excludes_while_its_reader_pages() {
-    open_terminal 80 "$1"
     type_line "\$latchkey run --lease 4 x sh -c 'echo \$\$ >child; seq 1000; exec $beat' | less"
     eventually test -s beats
     eventually sees '^40$'
     expect_exit 1 "$latchkey" run -w 6 x true
-    terminal send-keys q C-c
+    press q C-c
     eventually is_dead "$(cat child)"
     eventually is_free x
 }
@@ -84,29 +78,14 @@ excludes_while_its_reader_pages() {
 for shell in bash dash; do
     for what in pages reads interrupts stops_and_continues loses_while_stopped \
         excludes_while_its_reader_pages; do
-        eval "test_a_pipeline_in_${shell}_$what() { $what $shell; }"
+        eval "test_in_tmux_a_pipeline_of_${shell}_$what() { open_terminal 80 $shell; $what; }"
+        eval "test_in_script_a_pipeline_of_${shell}_$what() { open_script $shell; $what; }"
     done
 done
 
-# ------------------------------------------------------------------------------ by script(1)
+# ------------------------------------------------------------------------------ in a shell without job control
 
-# begin_script SHELL TEXT: runs the text in a terminal of its own. Keys are written to descriptor 8; the output is in
-# the file `shown`.
-begin_script() {
-    mkfifo keys
-    exec 8<>keys
-    SHELL=$(command -v "$1") begin_reading script -qefc "$2" shown
-}
-
-begin_reading() {
-    set -m
-    "$@" <keys >/dev/null &
-    set +m
-    begun=$!
-    started+=("$begun")
-}
-
-interrupts_under_script() {
+interrupts_in_a_script() {
     begin_script "$1" '$latchkey run x sh -c "echo >up; exec sleep 1000" | sh -c "echo >reads; cat; echo >second; exec sleep 1000"'
     eventually test -e up
     eventually test -e reads
@@ -116,7 +95,7 @@ interrupts_under_script() {
     [ ! -e second ] || fail "one Ctrl-C was not enough"
 }
 
-reads_under_script() {
+reads_in_a_script() {
     begin_script "$1" 'sh -c "echo >up; read a </dev/tty; echo got \$a" | $latchkey run x cat'
     eventually test -e up
     echo words >&8
@@ -124,7 +103,7 @@ reads_under_script() {
     eventually is_free x
 }
 
-reads_in_the_command_under_script() {
+reads_in_the_command_in_a_script() {
     begin_script "$1" 'true | $latchkey run x sh -c "echo >up; read a </dev/tty; echo got \$a" | cat'
     eventually test -e up
     echo words >&8
@@ -133,7 +112,7 @@ reads_in_the_command_under_script() {
 }
 
 # The terminal is closed: no process of the job is left.
-hangs_up_under_script() {
+hangs_up_in_a_script() {
     begin_script "$1" '$latchkey run x sh -c "echo \$\$ >child; exec sleep 1000" | cat'
     eventually test -s child
     kill -KILL "$begun"
@@ -142,9 +121,9 @@ hangs_up_under_script() {
 }
 
 for shell in bash dash; do
-    for what in interrupts_under_script reads_under_script reads_in_the_command_under_script \
-        hangs_up_under_script; do
-        eval "test_a_pipeline_in_${shell}_$what() { $what $shell; }"
+    for what in interrupts_in_a_script reads_in_a_script reads_in_the_command_in_a_script \
+        hangs_up_in_a_script; do
+        eval "test_a_pipeline_of_${shell}_$what() { $what $shell; }"
     done
 done
 

@@ -1,5 +1,5 @@
-# A terminal for tests of job control, sourced after harness.sh. Keys go to a real shell in tmux, and tests read its
-# screen.
+# A terminal for tests of job control, sourced after harness.sh. Keys go to a real shell, in tmux or in script(1), and
+# tests read its screen. script(1) has no screen: there, tests read all lines that were shown.
 # shellcheck shell=bash disable=SC2154
 command -v tmux >/dev/null || {
     echo "there is no tmux" >&2
@@ -12,30 +12,80 @@ terminal() {
     tmux -S "$pane" -f /dev/null "$@"
 }
 
-# open_terminal [WIDTH [SHELL]]: opens a terminal with a shell in the folder of the test. It ends with the test.
+interactive() {
+    case $1 in
+    bash) echo "bash --norc --noprofile -i" ;;
+    *) echo "$1 -i" ;;
+    esac
+}
+
+# open_terminal [WIDTH [SHELL]]: opens, in tmux, a terminal with a shell in the folder of the test. It ends with the test.
 open_terminal() {
-    local shell="bash --norc --noprofile"
+    kind=tmux
     shell_name=${2:-bash}
-    [ "$shell_name" = bash ] || shell="$shell_name -i"
     pane=$(mktemp -u "$test_folder/t.XXXX")
     trap 'terminal kill-server 2>/dev/null; end_started' EXIT
     unset TMUX ENV
-    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec $shell"
+    terminal new-session -d -x "${1:-200}" -y 50 "PS1='> ' exec $(interactive "$shell_name")"
     eventually sees '^>'
+}
+
+# begin_script SHELL TEXT: runs the text in a terminal of script(1). Keys are written to descriptor 8.
+begin_script() {
+    mkfifo keys
+    exec 8<>keys
+    set -m
+    SHELL=$(command -v "$1") script -qefc "$2" shown <keys >/dev/null 2>&1 &
+    set +m
+    begun=$!
+    started+=("$begun")
+}
+
+# open_script SHELL: as open_terminal, in script(1).
+open_script() {
+    kind=script
+    shell_name=$1
+    unset ENV
+    TERM=screen begin_script "$1" "tty >tty; stty rows 50 cols 80; PS1='> ' exec $(interactive "$1")"
+    eventually sees '^>'
+}
+
+# press KEY…: keys as tmux names them.
+press() {
+    local key
+    if [ "$kind" = tmux ]; then
+        terminal send-keys "$@"
+        return
+    fi
+    for key; do
+        case $key in
+        Enter) printf '\r' ;;
+        C-c) printf '\003' ;;
+        C-z) printf '\032' ;;
+        *) printf %s "$key" ;;
+        esac
+    done >&8
 }
 
 # type_line TEXT: types the text and Enter.
 type_line() {
-    terminal send-keys -l "$1"
-    terminal send-keys Enter
+    case $kind in
+    tmux) terminal send-keys -l "$1" ;;
+    script) printf %s "$1" >&8 ;;
+    esac
+    press Enter
 }
 
 sees() {
-    terminal capture-pane -p | grep -q -- "$1"
+    screen | grep -q -- "$1"
 }
 
 screen() {
-    terminal capture-pane -p | grep -v '^$'
+    case $kind in
+    tmux) terminal capture-pane -p ;;
+    # Without what moves the cursor, and without text that was written over.
+    script) sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b[=>]//g; s/\r*$//; s/.*\r//; s/ *$//' shown ;;
+    esac | grep -v '^$'
 }
 
 # The shell reads the next line. Keys that are typed before the line editor of bash has the terminal may be lost.
@@ -50,7 +100,7 @@ is_stopped() {
 # stop_job [PID]: presses Ctrl-Z. Returns when the shell reads the next line. The shell waits only for `run` to stop,
 # not for its command, PID, which might still take a key that is typed too soon.
 stop_job() {
-    terminal send-keys C-z
+    press C-z
     eventually sees 'Stopped'
     [ -z "${1:-}" ] || eventually is_stopped "$1"
     eventually at_prompt
@@ -63,8 +113,15 @@ continue_job() {
     eventually is_in_line_mode
 }
 
+device() {
+    case $kind in
+    tmux) terminal display-message -p '#{pane_tty}' ;;
+    script) cat tty ;;
+    esac
+}
+
 is_in_line_mode() {
-    stty -aF "$(terminal display-message -p '#{pane_tty}')" | grep -q ' icanon'
+    stty -aF "$(device)" | grep -q ' icanon'
 }
 
 # expect_code PATTERN: the job has ended, and the shell prints its status. Nothing is typed ahead: not every shell
