@@ -9,7 +9,8 @@
  * 8.3). No later hold of the handle can be meant: it has a greater request number, so that the
  * repeat is stale. A repeat that a server refuses is sent again until the lease must have expired.
  *
- * Used only if servers or slots of the topology can move. Every function is called with the monitor held.
+ * Used only if servers or slots of the topology can move. Every function is called with the monitor
+ * held.
  */
 #ifndef LKI_REPEATS_H
 #define LKI_REPEATS_H

@@ -14,7 +14,7 @@ void start_site(const test_sentinels_options *options) {
     run_after_closing(stop_site);
 }
 
-/* A busy machine must not look like a master that is down: then a second failover could lose a hold. */
+/* A busy machine must not look like a master that is down: a second failover could lose a hold. */
 void plain_site(void) {
     start_site(&(test_sentinels_options){.down_after_ms = 2500});
 }
