@@ -127,7 +127,7 @@ void lki_acquire_answered(lki_operation *op, const lki_answer *answer) {
         lki_operation_report(op, LK_DEADLOCK, NULL);
         break;
     case LKI_ANSWER_NOT_HELD:
-        lki_hold_lose(op->lock, LKI_GONE_ON_SERVER);
+        lki_hold_gone(op->lock);
         lki_operation_report(op, LK_LOST, NULL);
         break;
     default:

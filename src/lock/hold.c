@@ -61,6 +61,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
     lock->fence = answer->fence;
     lock->last_fence = answer->fence;
     lock->abandoned = lki_flags_abandoned(answer->flags);
+    lock->life = lock->server->life;
     lki_server_raise_floor(lock->server, answer->fence);
     compare_policy(lock, answer->flags);
     extend(lock, from_us, answer->ms);
@@ -74,6 +75,7 @@ void lki_hold_granted(lk_lock *lock, lk_mode mode, const lki_answer *answer, int
 
 void lki_hold_renewed(lk_lock *lock, int64_t sent_us, int64_t ms) {
     int64_t wanted_us = lock->renew_us;
+    lock->life = lock->server->life;
     lock->unclaimed = lock->renewal_in_doubt = false;
     extend(lock, sent_us, ms);
     plan_renewal(lock, sent_us);
@@ -155,6 +157,18 @@ void lki_hold_lose(lk_lock *lock, const char *why) {
     lose_acquire(lock->asked);
     lose_acquire(lock->waiting);
     lki_lock_changed(lock);
+}
+
+/*
+ * An upgraded hold has another fence than before. A server that was not there when the hold was
+ * confirmed may have it as it was before the upgrade, and then does not know its present fence.
+ */
+void lki_hold_gone(lk_lock *lock) {
+    bool may_be_earlier = lki_lock_holds(lock) && lock->first_fence != lock->fence &&
+                          lock->life != lock->server->life;
+    lki_hold_lose(lock, "the server no longer has the hold");
+    if (may_be_earlier)
+        lki_drop_begin(lock);
 }
 
 /* While the last release has no answer, the hold may be gone. So a grant counts as a new hold. */

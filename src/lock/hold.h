@@ -5,9 +5,6 @@
 #include "engine/answer.h"
 #include "lock/lock.h"
 
-/* The reason for lki_hold_lose() after the answer not-held. */
-#define LKI_GONE_ON_SERVER "the server no longer has the hold"
-
 /* The end of a lease of `ms` from from_us, less a margin for clocks that differ: 1% and 2 ms. */
 int64_t lki_lease_end_us(int64_t from_us, int64_t ms);
 
@@ -21,6 +18,9 @@ void lki_hold_renewed(lk_lock *, int64_t sent_us, int64_t ms);
 void lki_hold_released(lk_lock *, lk_mode);     /* removes one count; the last one ends the hold */
 void lki_hold_downgraded(lk_lock *);            /* turns a write, which must exist, into a read */
 void lki_hold_lose(lk_lock *, const char *why); /* no effect without a hold */
+
+/* The server answered not-held: the hold is lost. No effect without a hold. */
+void lki_hold_gone(lk_lock *);
 
 bool lki_hold_begins(const lk_lock *); /* whether the next grant begins a new hold */
 

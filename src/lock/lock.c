@@ -6,6 +6,7 @@
 #include "lock/hold.h"
 #include "lock/operation.h"
 #include "lock/renewal.h"
+#include "lock/repeats.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -248,27 +249,13 @@ static bool may_last_longer_on_server(const lk_lock *lock) {
     return lock->renewal_in_doubt || lock->renewing_hold || lock->asked;
 }
 
-/*
- * Removes a lost hold on the server, so that others need not wait until its lease expires. A write
- * leaves its abandoned mark. Not by force, which would remove the holds of other handles with the
- * same owner, too.
- */
-static void drop_in_server(lk_lock *lock) {
-    lki_operation *drop = lki_operation_new(lock, LKI_DO_DROP, LK_READ);
-    if (!drop)
-        return;
-    drop->reported = true;
-    lki_operation_begin(drop);
-    lki_operation_release(drop);
-}
-
 static void lose_if_expired(lk_lock *lock, int64_t now_us) {
     if (!lki_lock_holds(lock) || now_us < hold_end_us(lock))
         return;
     bool must_drop = may_last_longer_on_server(lock);
     lki_hold_lose(lock, "its lease expired before it could be renewed");
     if (must_drop)
-        drop_in_server(lock);
+        lki_drop_begin(lock);
 }
 
 static bool is_async_acquire(const lki_operation *op) {
@@ -391,7 +378,7 @@ static void release_unused(lk_lock *lock) {
     if (!can_release_unused(lock))
         return;
     lk_mode mode = lock->writes ? LK_WRITE : LK_READ;
-    if (lki_release_begin(lock, mode, lock->fence))
+    if (lki_release_begin(lock, mode))
         lki_hold_released(lock, mode);
 }
 
@@ -431,6 +418,8 @@ static void plan(lk_lock *lock) {
     int64_t due_us = lki_lock_holds(lock) ? hold_end_us(lock) : LKI_NEVER;
     if (can_release_unused(lock))
         due_us = earlier(due_us, lki_after_ms(lki_now_us(), RELEASE_RETRY_MS));
+    if (lki_repeats_come_first(&lock->locks->repeats, lock))
+        due_us = earlier(due_us, lock->locks->repeats.retry_us);
     due_us = earlier(due_us, lki_renewal_due_us(lock));
     due_us = earlier(due_us, operation_due_us(lock, lock->asked));
     due_us = earlier(due_us, operation_due_us(lock, lock->waiting));
@@ -471,7 +460,8 @@ void lki_lock_redirect(lk_lock *lock, const lki_elsewhere *elsewhere) {
 }
 
 bool lki_lock_can_send(const lk_lock *lock) {
-    return !lock->next.to && lki_link_is_up(&lock->server->commands.link);
+    return !lock->next.to && lki_link_is_up(&lock->server->commands.link) &&
+           !lki_repeats_come_first(&lock->locks->repeats, lock);
 }
 
 lki_bytes *lki_lock_begin_request(lk_lock *lock) {

@@ -55,6 +55,7 @@ struct lk_lock {
     uint64_t first_fence, fence; /* of the hold: it has all fences from first to last (SPEC 8.3) */
     uint64_t last_fence;         /* the greatest that this handle ever got */
     uint64_t granted_server_us;  /* when the hold began by the server's clock, or soon after */
+    unsigned life;               /* of the server that last confirmed the hold */
     uint64_t hold_serial;        /* changes whenever a hold begins or ends */
     int64_t deadline_us;         /* the hold is certain until then; 0: no hold */
     int64_t renew_us;            /* the next renewal of the hold; LKI_NEVER: none */

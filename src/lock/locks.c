@@ -11,6 +11,7 @@ enum { RENEW_AHEAD_SHARE = 20 }; /* of the lease; see renew_along */
 
 void lki_locks_init(lki_locks *locks, lki_session *session) {
     locks->session = session;
+    locks->repeats.retry_us = LKI_NEVER;
 }
 
 void lki_locks_free(lki_locks *locks) {
@@ -205,6 +206,8 @@ static void renew_along(lki_locks *locks, int64_t now_us) {
 
 static void on_due(void *context, int64_t now_us) {
     lki_locks *locks = context;
+    if (locks->repeats.retry_us <= now_us)
+        lki_repeats_send(&locks->repeats, locks->session);
     if (run_due(locks, now_us))
         renew_along(locks, now_us);
     send_renewals(locks, now_us);
@@ -218,7 +221,8 @@ static bool on_drain(void *context) {
 static int64_t next_due_us(const void *context) {
     const lki_locks *locks = context;
     const lki_timer *timer = lki_timers_first(&locks->timers);
-    return timer ? timer->due_us : LKI_NEVER;
+    int64_t due_us = timer ? timer->due_us : LKI_NEVER;
+    return due_us < locks->repeats.retry_us ? due_us : locks->repeats.retry_us;
 }
 
 const lki_session_events lki_locks_events = {

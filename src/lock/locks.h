@@ -15,6 +15,8 @@ typedef struct lki_repeat lki_repeat;
 typedef struct {
     lki_repeat *first, *last; /* the oldest first */
     size_t count;
+    int64_t retry_us; /* when to send those again that a server refused; LKI_NEVER: none */
+    int64_t pause_ms; /* between a refusal and that time */
 } lki_repeats;
 
 typedef struct {

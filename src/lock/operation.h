@@ -77,6 +77,7 @@ struct lki_operation {
     lk_status cancel_status; /* CANCELING: how it ends unless it is granted first */
     uint64_t request;        /* its request number; 0: takes a new one when it is sent */
     uint64_t fence;          /* sent with the request */
+    uint64_t first_fence;    /* a release or downgrade: the first of its hold (SPEC 8.3) */
     int64_t first_sent_us;   /* when it was first sent under this number */
     unsigned life;           /* of the server, when it was first sent under this number */
     bool asked_again;        /* sent more than once under this number */
@@ -176,7 +177,14 @@ void lki_acquire_report_cut(lki_operation *);
  * lki_release_begin(): of a hold that callers had. False: out of memory.
  */
 bool lki_undo(lk_lock *, lk_mode, uint64_t fence);
-bool lki_release_begin(lk_lock *, lk_mode, uint64_t fence);
+bool lki_release_begin(lk_lock *, lk_mode);
+
+/*
+ * Removes a lost hold on the server, so that others need not wait until its lease expires. A write
+ * leaves its abandoned mark. Not by force, which would remove the holds of other handles with the
+ * same owner, too.
+ */
+void lki_drop_begin(lk_lock *);
 
 /* Reports to the caller although the outcome is unknown; the operation may go on alone. */
 void lki_operation_abandon(lki_operation *, lk_status);

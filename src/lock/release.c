@@ -50,19 +50,24 @@ static bool choose_mode(lki_operation *op) {
     return false;
 }
 
+static void name_hold(lki_operation *op) {
+    op->fence = op->lock->fence;
+    op->first_fence = op->lock->first_fence;
+}
+
 bool lki_release_check(lki_operation *op) {
     if (!choose_mode(op))
         return false;
     if (!check_held(op, true, op->mode))
         return false;
-    op->fence = op->lock->fence;
+    name_hold(op);
     return true;
 }
 
 bool lki_convert_check(lki_operation *op) {
     if (!check_held(op, false, LK_WRITE))
         return false;
-    op->fence = op->lock->fence;
+    name_hold(op);
     return true;
 }
 
@@ -71,7 +76,7 @@ static bool begin_alone(lk_lock *lock, lk_mode mode, uint64_t fence, bool is_unt
     if (!release)
         return false;
     release->reported = true;
-    release->fence = fence;
+    release->fence = release->first_fence = fence;
     release->is_untold = is_untold;
     lki_operation_begin(release);
     lki_operation_release(release);
@@ -82,8 +87,17 @@ bool lki_undo(lk_lock *lock, lk_mode mode, uint64_t fence) {
     return begin_alone(lock, mode, fence, true);
 }
 
-bool lki_release_begin(lk_lock *lock, lk_mode mode, uint64_t fence) {
-    return begin_alone(lock, mode, fence, false);
+bool lki_release_begin(lk_lock *lock, lk_mode mode) {
+    return begin_alone(lock, mode, lock->first_fence, false);
+}
+
+void lki_drop_begin(lk_lock *lock) {
+    lki_operation *drop = lki_operation_new(lock, LKI_DO_DROP, LK_READ);
+    if (!drop)
+        return;
+    drop->reported = true;
+    lki_operation_begin(drop);
+    lki_operation_release(drop);
 }
 
 static void finish(lki_operation *op, lk_status status) {
@@ -121,7 +135,7 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
         bool is_unused = lock->freed || lock->session->closing;
         if (is_unused && answer->word == LKI_ANSWER_NOT_HELD && op->fence >= lock->first_fence &&
             op->fence <= lock->fence)
-            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
+            lki_hold_gone(lock);
         finish(op, LK_OK);
         return;
     }
@@ -130,7 +144,7 @@ void lki_release_answered(lki_operation *op, const lki_answer *answer) {
         break;
     case LKI_ANSWER_NOT_HELD: /* a fence below first_fence means an earlier hold, which is gone */
         if (!was_done_already(op) && op->fence >= lock->first_fence)
-            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
+            lki_hold_gone(lock);
         break;
     default:
         lki_operation_report(op, LK_INTERNAL, "the server sent an invalid answer to release");
@@ -150,12 +164,12 @@ void lki_convert_answered(lki_operation *op, const lki_answer *answer) {
         note_for_next_server(op);
     if (op->reported) {
         if (answer->word == LKI_ANSWER_NOT_HELD)
-            lki_hold_lose(lock, LKI_GONE_ON_SERVER);
+            lki_hold_gone(lock);
         lki_operation_over(op);
         return;
     }
     if (answer->word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(lock, LKI_GONE_ON_SERVER);
+        lki_hold_gone(lock);
     else if (answer->word != LKI_ANSWER_GRANTED)
         status = LK_INTERNAL;
     if (lock->lost || !lock->writes) /* also if another thread has unlocked it meanwhile */
@@ -187,9 +201,10 @@ void lki_release_go_on_alone(lki_operation *op) {
         return;
     }
     if (op->state == LKI_PENDING) {
-        op->fence = lock->fence;
+        name_hold(op);
         lki_operation_put_ahead(op);
     }
+    op->fence = op->first_fence; /* a new master may have the hold as it was before an upgrade */
     if (op->kind == LKI_DO_CONVERT) {
         lki_hold_downgraded(lock);
         return;

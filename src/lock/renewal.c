@@ -87,7 +87,7 @@ static void hold_answered(entry *e, const lki_answer *answer, int64_t sent_us) {
     if (answer->word == LKI_ANSWER_LEASE)
         lki_hold_renewed(e->lock, sent_us, answer->ms);
     else if (answer->word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(e->lock, LKI_GONE_ON_SERVER);
+        lki_hold_gone(e->lock);
     else
         retry_after(e, RETRY_MS);
 }
@@ -421,7 +421,7 @@ static void renewed(lki_operation *op, const lki_answer *answer, int64_t sent_us
     if (answer->word == LKI_ANSWER_LEASE && lki_lock_holds(lock))
         lki_hold_renewed(lock, sent_us, answer->ms);
     else if (answer->word == LKI_ANSWER_NOT_HELD)
-        lki_hold_lose(lock, LKI_GONE_ON_SERVER);
+        lki_hold_gone(lock);
     else if (answer->word != LKI_ANSWER_LEASE)
         status = LK_INTERNAL;
     if (!lki_lock_holds(lock)) /* also if another thread has unlocked it meanwhile */

@@ -6,12 +6,15 @@
 
 #include <string.h>
 
-enum { REPEATS_MOST = 256 };
+/* A retry sends all that are left, so the pause grows with their number. */
+enum { REPEATS_MOST = 256, RETRY_MS = 250, RETRY_MS_EACH = 10 };
 
 struct lki_repeat {
     lki_request request;
     lki_sent sent;
     lki_repeat *next;
+    lki_repeats *repeats;
+    uint64_t lock; /* the number of its handle */
     unsigned slot;
     lki_server *server; /* to which it was sent */
     bool asking;        /* see lki_elsewhere */
@@ -49,14 +52,17 @@ void lki_repeats_note(lki_repeats *repeats, const lki_operation *op) {
     lki_repeat *repeat = lki_new(sizeof *repeat + strlen(lock->name) + 1);
     if (!repeat)
         return; /* at worst, the lock is free when the lease has expired */
+    repeat->repeats = repeats;
+    repeat->lock = lock->number;
     repeat->slot = lock->slot;
     repeat->life = lock->server->life;
     repeat->until_us = lki_after_ms(now_us, lock->lease_most_ms);
+    repeat->is_wide = lki_lock_key(lock).is_wide;
     repeat->converts = op->kind == LKI_DO_CONVERT;
     repeat->mode = op->mode;
     repeat->told = !op->is_untold;
     repeat->number = op->request;
-    repeat->fence = op->fence;
+    repeat->fence = op->first_fence; /* the new master may lack an upgrade, and its fence */
     memcpy(repeat->handle, lock->handle, sizeof repeat->handle);
     memcpy(repeat->name, lock->name, strlen(lock->name));
     if (repeats->last)
@@ -68,6 +74,14 @@ void lki_repeats_note(lki_repeats *repeats, const lki_operation *op) {
 }
 
 static void send(lki_repeat *);
+
+static void retry_later(const lki_repeat *repeat) {
+    lki_repeats *repeats = repeat->repeats;
+    if (repeats->retry_us != LKI_NEVER)
+        return;
+    repeats->retry_us = lki_after_ms(lki_now_us(), repeats->pause_ms);
+    lki_keeper_due(repeat->server->session, repeats->retry_us);
+}
 
 /* Without an answer, it is sent again when there is a connection again. */
 static void answered(lki_request *request, const redisReply *reply) {
@@ -87,6 +101,8 @@ static void answered(lki_request *request, const redisReply *reply) {
     }
     if (refusal.kind == LKI_REFUSED_RESEND && lki_link_is_up(&repeat->server->commands.link))
         send(repeat);
+    else
+        retry_later(repeat);
 }
 
 static void send(lki_repeat *repeat) {
@@ -103,20 +119,57 @@ static void send(lki_repeat *repeat) {
                        : lki_form_release(&server->form, lki_link_begin(link), key, &release);
     repeat->request.complete = answered;
     lki_link_commit(link, &repeat->request, lki_now_us()); /* LK_NOMEM: as in lki_repeats_note */
+    lki_server_hurry(server);
+}
+
+/* Whether this server may still have the hold, and the repeat is not on its way. */
+static bool is_left(const lki_repeat *repeat, const lki_server *server, int64_t now_us) {
+    return !repeat->request.on_way && repeat->life != server->life && now_us < repeat->until_us;
+}
+
+static bool can_send(const lki_repeat *repeat, int64_t now_us) {
+    const lki_server *server = repeat->server;
+    return server && is_left(repeat, server, now_us) && lki_link_is_up(&server->commands.link);
+}
+
+/*
+ * The repeats of one handle must be done in their order. One that the server refused with NOSCRIPT
+ * would come after the next one. So the first one of each script carries the text.
+ */
+static void send_texts(lki_server *server) {
+    bool *lacks = server->form.lacks;
+    lacks[LKI_SCRIPT_RELEASE] = lacks[LKI_SCRIPT_CONVERT] = true;
 }
 
 void lki_repeats_send(lki_repeats *repeats, lki_session *session) {
-    remove_old(repeats, lki_now_us());
+    int64_t now_us = lki_now_us();
+    remove_old(repeats, now_us);
+    repeats->retry_us = LKI_NEVER;
+    repeats->pause_ms = RETRY_MS;
     for (lki_repeat *repeat = repeats->first; repeat; repeat = repeat->next) {
         lki_error error;
         if (repeat->request.on_way)
             continue;
         repeat->server = lki_session_server(session, repeat->slot, &error);
         repeat->asking = false;
-        if (repeat->server && repeat->life != repeat->server->life &&
-            lki_link_is_up(&repeat->server->commands.link))
-            send(repeat);
+        if (can_send(repeat, now_us)) {
+            send_texts(repeat->server);
+            repeats->pause_ms += RETRY_MS_EACH;
+        }
     }
+    for (lki_repeat *repeat = repeats->first; repeat; repeat = repeat->next)
+        if (can_send(repeat, now_us))
+            send(repeat);
+}
+
+bool lki_repeats_come_first(const lki_repeats *repeats, const lk_lock *lock) {
+    if (repeats->retry_us == LKI_NEVER)
+        return false;
+    int64_t now_us = lki_now_us();
+    for (const lki_repeat *repeat = repeats->first; repeat; repeat = repeat->next)
+        if (repeat->lock == lock->number && is_left(repeat, lock->server, now_us))
+            return true;
+    return false;
 }
 
 void lki_repeats_free(lki_repeats *repeats) {
