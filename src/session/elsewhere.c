@@ -41,6 +41,7 @@ static bool follow(lki_server *server, lki_sent sent, const char *error_reply, l
         return true;
     if (topology->methods->redirect(topology, server->index, &redirect, &index) != LK_OK)
         return true;
+    lki_session_pass_floors(server->session);
     lki_server *to = lki_session_server_at(server->session, index, &error);
     if (!to || is_bounced(server, to, redirect.slot))
         return true;

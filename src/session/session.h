@@ -91,6 +91,9 @@ LKI_UNLOCKS void lki_session_settle(lki_session *);
 lki_server *lki_session_server(lki_session *, unsigned slot, lki_error *);
 lki_server *lki_session_server_at(lki_session *, size_t index, lki_error *);
 
+/* After slots have moved: each new server of a slot gets the floor of the former one. */
+void lki_session_pass_floors(lki_session *);
+
 /* Adds the slots of a server, as far as the client knows: all, if the topology is not sharded. */
 void lki_session_add_slots(lki_session *, const lki_server *, lki_slots *);
 
