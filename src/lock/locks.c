@@ -51,9 +51,22 @@ static void connected(lk_lock *lock, const lki_error *error) {
     lki_lock_connected(lock);
 }
 
+/*
+ * The node to which ASK sent the handle does not answer. The owner of the slot knows whether the
+ * slot still moves there: if not, it serves the lock itself.
+ */
+static void go_back_to_owner(lk_lock *lock) {
+    lki_error why;
+    lki_elsewhere owner = {.to = lki_session_server(lock->session, lock->slot, &why)};
+    if (owner.to)
+        lki_lock_redirect(lock, &owner);
+}
+
 /* Without a connection other timeouts apply, so callers must compute theirs again. */
 static void disconnected(lk_lock *lock, const lki_error *error) {
     (void)error;
+    if (lock->asking)
+        go_back_to_owner(lock);
     lki_lock_recheck(lock);
     lki_lock_changed(lock);
 }
@@ -105,8 +118,8 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
 }
 
 /*
- * A handle that was sent to another server by ASK stays there: that server says when it is wrong. It
- * may have no slots yet, and so was retired.
+ * A handle that was sent to another server by ASK stays there: that server says when it is wrong, or
+ * cannot be reached, see go_back_to_owner(). It may have no slots yet, and so was retired.
  */
 static void find_server(lk_lock *lock, const lki_error *error) {
     (void)error;

@@ -21,7 +21,8 @@
  */
 typedef struct {
     void (*connected)(void *context, lki_server *);    /* requests can be sent again */
-    void (*disconnected)(void *context, lki_server *); /* after its requests were completed */
+    /* After its requests were completed; also after each attempt to connect that has failed. */
+    void (*disconnected)(void *context, lki_server *);
     void (*subscribed)(void *context, lki_server *);   /* messages arrive from now on */
     /* The server refuses the subscription, and will again. */
     void (*refused)(void *context, lki_server *, const lki_error *);
