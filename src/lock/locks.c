@@ -141,8 +141,9 @@ static void on_remapped(void *context) {
     lki_repeats_send(&locks->repeats, locks->session);
 }
 
-static void on_message(void *context, lki_server *server, const char *text, size_t length) {
-    lki_locks_heard(context, server, text, length);
+static void on_message(void *context, lki_server *server, bool is_own, const char *text,
+                       size_t length) {
+    lki_locks_heard(context, server, is_own, text, length);
 }
 
 /* ------------------------------------------------------------------------------ deadlines */

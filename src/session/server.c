@@ -103,12 +103,18 @@ static void wire_full(void *context) {
         lki_keeper_kick(wire->server->session);
 }
 
+/*
+ * PUBLISH reaches all nodes of a cluster. SPUBLISH reaches a master only from itself, because a
+ * master that becomes a replica ends all sharded subscriptions.
+ */
 static void wire_push(void *context, const redisReply *reply) {
     const lki_wire *wire = context;
     const lki_session *session = wire->server->session;
     const redisReply *text = reply->element[2];
+    bool is_own = !lki_topology_is_sharded(session->topology) ||
+                  strcmp(reply->element[0]->str, "smessage") == 0;
     if (text->type == REDIS_REPLY_STRING)
-        session->events->message(session->context, wire->server, text->str, text->len);
+        session->events->message(session->context, wire->server, is_own, text->str, text->len);
 }
 
 static void drain(const lki_server *server) {

@@ -28,7 +28,8 @@ typedef struct {
     void (*refused)(void *context, lki_server *, const lki_error *);
     /* Messages may not arrive at present: waiters must be refreshed. */
     void (*messages_missing)(void *context, lki_server *);
-    void (*message)(void *context, lki_server *, const char *text, size_t length);
+    /* is_own: this server has published it. Otherwise another node may have, nobody knows when. */
+    void (*message)(void *context, lki_server *, bool is_own, const char *text, size_t length);
     void (*remapped)(void *context); /* lki_session_server() may return another server now */
     int64_t (*next_due_us)(const void *context); /* when to call `due`; LKI_NEVER: not needed */
     void (*due)(void *context, int64_t now_us);
