@@ -118,8 +118,8 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
 }
 
 /*
- * A handle that was sent to another server by ASK stays there: that server says when it is wrong, or
- * cannot be reached, see go_back_to_owner(). It may have no slots yet, and so was retired.
+ * A handle that was sent to another server by ASK stays there: that server says when it is wrong. If
+ * it cannot be reached, see go_back_to_owner(). It may have no slots yet, and so was retired.
  */
 static void find_server(lk_lock *lock, const lki_error *error) {
     (void)error;

@@ -272,8 +272,8 @@ static bool answers_sharded(const redisReply *reply) {
 
 /*
  * SSUBSCRIBE may be refused: the server is older than 7.0, the user lacks the right, or the slot of
- * the channel has moved. Then the messages come to the plain subscription. Some may come before this
- * answer, and are skipped: whoever subscribes looks at the locks again afterwards.
+ * the channel has moved. Then the messages come to the plain subscription. Some may come before
+ * this answer, and are skipped: whoever subscribes looks at the locks again afterwards.
  */
 static lk_status read_sharded(lki_talk *talk, lki_error *error) {
     lk_status status;

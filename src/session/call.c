@@ -119,8 +119,8 @@ static void await(lki_call *call, int64_t give_up_us) {
 }
 
 /*
- * While no server has answered, another one may have got the lock. If the node that ASK named cannot
- * be reached, the owner of the slot knows whether the slot still moves there.
+ * While no server has answered, another one may have got the lock. If the node that ASK named
+ * cannot be reached, the owner of the slot knows whether the slot still moves there.
  */
 static void find_server(lki_call *call, int64_t now_us) {
     lki_error error;

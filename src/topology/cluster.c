@@ -40,8 +40,8 @@ typedef struct {
 /* ------------------------------------------------------------------------------ asking */
 
 /*
- * The nodes to ask, in this order: the one that MOVED named, because others may not know of the move
- * yet; who answered last, who has slots, the seeds of the URL.
+ * The nodes to ask, in this order: the one that MOVED named, because others may not know of the
+ * move yet; who answered last, who has slots, the seeds of the URL.
  */
 typedef struct {
     lki_endpoint *nodes;

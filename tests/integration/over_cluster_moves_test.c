@@ -339,7 +339,8 @@ static void start_workers(worker *workers) {
         worker *w = &workers[i];
         w->room = i % ROOMS;
         w->index = i / ROOMS;
-        w->lock = new_leased_lock(clients[i % CLIENTS], name_in_first_slots((int)w->room), LEASE_MS);
+        const char *name = name_in_first_slots((int)w->room);
+        w->lock = new_leased_lock(clients[i / GUESTS], name, LEASE_MS);
         w->thread = thread_start(work, w);
     }
 }
@@ -348,7 +349,7 @@ static void end_work(void) {
     atomic_store(&is_over, true);
 }
 
-/* ROUNDS moves there and back, while workers take locks, holders renew theirs, and a writer waits. */
+/* There and back, while workers take locks, holders renew theirs, and a writer waits. */
 TEST_WITH(masters_alone, redis_cli_moves_slots_under_load) {
     static worker workers[ROOMS * GUESTS];
     atomic_int losses = 0;
