@@ -119,7 +119,7 @@ void lki_lock_renew_now(lk_lock *);
 /* Other timeouts or another connection matter now: its callers must decide again. */
 void lki_lock_recheck(const lk_lock *);
 
-/* Handles a message of the server to this client. */
-void lki_locks_heard(lki_locks *, lki_server *, const char *text, size_t length);
+/* Handles a message to this client; is_own: see lki_session_events. */
+void lki_locks_heard(lki_locks *, lki_server *, bool is_own, const char *text, size_t length);
 
 #endif

@@ -52,9 +52,22 @@ static void connected(lk_lock *lock, const lki_error *error) {
     lki_lock_connected(lock);
 }
 
+/*
+ * The node to which ASK sent the handle does not answer. The owner of the slot knows whether the
+ * slot still moves there: if not, it serves the lock itself.
+ */
+static void go_back_to_owner(lk_lock *lock) {
+    lki_error why;
+    lki_elsewhere owner = {.to = lki_session_server(lock->session, lock->slot, &why)};
+    if (owner.to)
+        lki_lock_redirect(lock, &owner);
+}
+
 /* Without a connection other timeouts apply, so callers must compute theirs again. */
 static void disconnected(lk_lock *lock, const lki_error *error) {
     (void)error;
+    if (lock->asking)
+        go_back_to_owner(lock);
     lki_lock_recheck(lock);
     lki_lock_changed(lock);
 }
@@ -106,8 +119,8 @@ static void on_refused(void *context, lki_server *server, const lki_error *error
 }
 
 /*
- * A handle that was sent to another server by ASK stays there: that server says when it is wrong. It
- * may have no slots yet, and so was retired.
+ * A handle that was sent to another server by ASK stays there: that server says when it is wrong. If
+ * it cannot be reached, see go_back_to_owner(). It may have no slots yet, and so was retired.
  */
 static void find_server(lk_lock *lock, const lki_error *error) {
     (void)error;
@@ -129,8 +142,9 @@ static void on_remapped(void *context) {
     lki_repeats_send(&locks->repeats, locks->session);
 }
 
-static void on_message(void *context, lki_server *server, const char *text, size_t length) {
-    lki_locks_heard(context, server, text, length);
+static void on_message(void *context, lki_server *server, bool is_own, const char *text,
+                       size_t length) {
+    lki_locks_heard(context, server, is_own, text, length);
 }
 
 /* ------------------------------------------------------------------------------ deadlines */

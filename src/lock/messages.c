@@ -62,7 +62,8 @@ static bool is_spoken_for(const lki_operation *op) {
            (op->asked_again && op->ask.on_way);
 }
 
-static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
+/* is_own: only then is lki_server_published_us() about this message. */
+static void granted(lk_lock *lock, const lki_message *message, bool is_own, int64_t now_us) {
     lki_operation *op = operation_of(lock, message->request);
     if (!op) {
         release_unknown(lock, message);
@@ -79,7 +80,7 @@ static void granted(lk_lock *lock, const lki_message *message, int64_t now_us) {
     /*
      * While the last release of a hold has no answer, the grant may belong to it or to a new one.
      */
-    if (has_time && !needs_replicas && !is_missed(op, message) && !is_spoken_for(op) &&
+    if (is_own && has_time && !needs_replicas && !is_missed(op, message) && !is_spoken_for(op) &&
         !lki_hold_is_ending(lock)) {
         lki_acquire_granted(op, &answer, from_us, false);
         return;
@@ -134,7 +135,8 @@ static void look_again(lk_lock *lock, int64_t now_us) {
     lki_lock_changed(lock);
 }
 
-void lki_locks_heard(lki_locks *locks, lki_server *server, const char *text, size_t length) {
+void lki_locks_heard(lki_locks *locks, lki_server *server, bool is_own, const char *text,
+                     size_t length) {
     const char *at = text, *end = text + length;
     int64_t now_us = lki_now_us();
     lki_message message;
@@ -146,9 +148,10 @@ void lki_locks_heard(lki_locks *locks, lki_server *server, const char *text, siz
             look_again(lock, now_us);
             continue;
         }
-        lki_server_raise_floor(server, message.server_us);
+        if (is_own)
+            lki_server_raise_floor(server, message.server_us);
         if (message.kind == LKI_MESSAGE_GRANTED)
-            granted(lock, &message, now_us);
+            granted(lock, &message, is_own, now_us);
         else if (message.kind == LKI_MESSAGE_WATCH)
             watch(lock, &message, now_us);
         else

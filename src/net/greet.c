@@ -257,28 +257,47 @@ static lk_status end_earlier(lki_talk *talk, const lki_identity *earlier,
     return status;
 }
 
+static void add_subscription(lki_bytes *out, const char *word, const char *channel) {
+    lki_resp_command(out, 2);
+    lki_resp_text(out, word);
+    lki_resp_text(out, channel);
+}
+
+static bool answers_sharded(const redisReply *reply) {
+    return reply->type == REDIS_REPLY_ERROR ||
+           (reply->type == REDIS_REPLY_ARRAY && reply->elements &&
+            reply->element[0]->type == REDIS_REPLY_STRING &&
+            strcmp(reply->element[0]->str, "ssubscribe") == 0);
+}
+
 /*
  * SSUBSCRIBE may be refused: the server is older than 7.0, the user lacks the right, or the slot of
- * the channel has moved. Then the messages come to the plain subscription.
+ * the channel has moved. Then the messages come to the plain subscription. Some may come before
+ * this answer, and are skipped: whoever subscribes looks at the locks again afterwards.
  */
+static lk_status read_sharded(lki_talk *talk, lki_error *error) {
+    lk_status status;
+    bool is_answered = false;
+    do {
+        redisReply *reply = NULL;
+        status = lki_talk_read(talk, &reply, error);
+        is_answered = status == LK_OK && answers_sharded(reply);
+        freeReplyObject(reply);
+    } while (status == LK_OK && !is_answered);
+    return status;
+}
+
 static lk_status subscribe(lki_talk *talk, const lki_greeting *greeting, lki_error *error) {
     if (!greeting->channel)
         return LK_OK;
     lki_bytes command = {0};
-    lki_resp_command(&command, 2);
-    lki_resp_text(&command, "SUBSCRIBE");
-    lki_resp_text(&command, greeting->channel);
+    add_subscription(&command, "SUBSCRIBE", greeting->channel);
+    if (greeting->is_sharded)
+        add_subscription(&command, "SSUBSCRIBE", greeting->channel);
     lk_status status =
         demand(talk, "SUBSCRIBE to the client's channel failed", &command, refused, error);
-    if (status == LK_OK && greeting->is_sharded) {
-        redisReply *reply = NULL;
-        lki_bytes_cut(&command, 0);
-        lki_resp_command(&command, 2);
-        lki_resp_text(&command, "SSUBSCRIBE");
-        lki_resp_text(&command, greeting->channel);
-        status = exchange(talk, &command, &reply, error);
-        freeReplyObject(reply);
-    }
+    if (status == LK_OK && greeting->is_sharded)
+        status = read_sharded(talk, error);
     lki_bytes_free(&command);
     return status;
 }

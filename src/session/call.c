@@ -118,14 +118,23 @@ static void await(lki_call *call, int64_t give_up_us) {
     }
 }
 
-/* While no server has answered, another one may have got the lock. */
-static void find_server(lki_call *call) {
+/*
+ * While no server has answered, another one may have got the lock. If the node that ASK named
+ * cannot be reached, the owner of the slot knows whether the slot still moves there.
+ */
+static void find_server(lki_call *call, int64_t now_us) {
     lki_error error;
-    if (!call->has_slot || call->asking || lki_link_is_up(&call->server->commands.link))
+    const lki_wire *wire = &call->server->commands;
+    bool is_dialed = wire->wanted && !wire->unreachable;
+    if (!call->has_slot || lki_link_is_up(&wire->link) || (call->asking && is_dialed))
         return;
     lki_server *owner = lki_session_server(call->server->session, call->slot, &error);
-    if (owner)
-        call->server = owner;
+    if (!owner)
+        return;
+    if (call->asking)
+        call->retry_us = lki_after_ms(now_us, RETRY_MS); /* it may name that node again */
+    call->server = owner;
+    call->asking = false;
 }
 
 lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
@@ -138,7 +147,7 @@ lk_status lki_call_run(lki_call *call, lki_server *server, lki_error *error) {
     while (!call->is_over) {
         int64_t now_us = lki_now_us();
         if (!call->request.on_way)
-            find_server(call);
+            find_server(call, now_us);
         /* After SIGSTOP the reply may already be in the socket. */
         if (call->request.on_way && !extended && now_us > give_up_us + LKI_LATE_US) {
             extended = true;

@@ -9,13 +9,16 @@ enum { BOUNCE_MS = 50 };
 
 /*
  * Two servers that name each other would send a command to and fro without end. So the second
- * redirect is not followed at once.
+ * redirect is not followed at once. Other slots may move the other way at the same time, and do not
+ * count.
  */
-static bool is_bounced(lki_server *server, lki_server *to) {
+static bool is_bounced(lki_server *server, const lki_server *to, unsigned slot) {
     int64_t now_us = lki_now_us();
-    server->redirected_to = to;
-    server->redirected_us = now_us;
-    return to->redirected_to == server && now_us < lki_after_ms(to->redirected_us, BOUNCE_MS);
+    size_t at = slot % LKI_REDIRECTED_MOST;
+    const lki_redirected *back = &to->redirected[at];
+    server->redirected[at] = (lki_redirected){to, slot, now_us};
+    return back->to == server && back->slot == slot &&
+           now_us < lki_after_ms(back->when_us, BOUNCE_MS);
 }
 
 /*
@@ -38,8 +41,9 @@ static bool follow(lki_server *server, lki_sent sent, const char *error_reply, l
         return true;
     if (topology->methods->redirect(topology, server->index, &redirect, &index) != LK_OK)
         return true;
+    lki_session_pass_floors(server->session);
     lki_server *to = lki_session_server_at(server->session, index, &error);
-    if (!to || is_bounced(server, to))
+    if (!to || is_bounced(server, to, redirect.slot))
         return true;
     *elsewhere = (lki_elsewhere){to, redirect.is_ask};
     refusal->kind = LKI_REFUSED_RESEND;

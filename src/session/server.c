@@ -103,12 +103,18 @@ static void wire_full(void *context) {
         lki_keeper_kick(wire->server->session);
 }
 
+/*
+ * PUBLISH reaches all nodes of a cluster. SPUBLISH reaches a master only from itself, because a
+ * master that becomes a replica ends all sharded subscriptions.
+ */
 static void wire_push(void *context, const redisReply *reply) {
     const lki_wire *wire = context;
     const lki_session *session = wire->server->session;
     const redisReply *text = reply->element[2];
+    bool is_own = !lki_topology_is_sharded(session->topology) ||
+                  strcmp(reply->element[0]->str, "smessage") == 0;
     if (text->type == REDIS_REPLY_STRING)
-        session->events->message(session->context, wire->server, text->str, text->len);
+        session->events->message(session->context, wire->server, is_own, text->str, text->len);
 }
 
 static void drain(const lki_server *server) {
@@ -249,6 +255,13 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     return status;
 }
 
+/* A node without slots was wanted because of ASK. Its handles have gone back, see locks.c. */
+static void retire_if_unused(lki_server *server) {
+    lki_topology *topology = server->session->topology;
+    if (lki_topology_is_sharded(topology) && !topology->methods->has_slots(topology, server->index))
+        lki_server_retire(server);
+}
+
 static void dial_failed(lki_wire *wire, const lki_error *error) {
     lki_session *session = wire->server->session;
     wire->why = *error;
@@ -262,7 +275,11 @@ static void dial_failed(lki_wire *wire, const lki_error *error) {
     bool is_final = error->status == LK_DENIED || error->status == LK_UNSUPPORTED;
     if (is_messages(wire) && is_final)
         session->events->refused(session->context, wire->server, error);
+    if (!is_messages(wire))
+        session->events->disconnected(session->context, wire->server);
     session->events->drain(session->context);
+    if (!is_messages(wire))
+        retire_if_unused(wire->server);
 }
 
 static void log_connected(const lki_wire *wire) {
@@ -387,8 +404,7 @@ void lki_server_want(lki_server *server) {
     lki_wire *wire = &server->commands;
     if (wire->wanted)
         return;
-    wire->wanted = true;
-    wire->next_dial_us = lki_now_us();
+    wire->wanted = true; /* next_dial_us stays: ASK may name a node again that does not answer */
     lki_keeper_kick(server->session);
 }
 

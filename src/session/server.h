@@ -48,6 +48,15 @@ typedef struct {
     int64_t next_refresh_us; /* of the waiters, while messages may not arrive */
 } lki_wire;
 
+/* A redirect that a server has sent: see elsewhere.c. */
+typedef struct {
+    const lki_server *to; /* NULL: none yet */
+    unsigned slot;
+    int64_t when_us;
+} lki_redirected;
+
+enum { LKI_REDIRECTED_MOST = 64 };
+
 struct lki_server {
     lki_session *session;
     size_t index; /* in the topology */
@@ -61,8 +70,7 @@ struct lki_server {
      */
     unsigned life;
     int64_t suspected_us; /* when the topology was last told that it does not answer */
-    lki_server *redirected_to; /* which server its last redirect named; NULL: none yet */
-    int64_t redirected_us;     /* and when */
+    lki_redirected redirected[LKI_REDIRECTED_MOST]; /* by the slot; a later one replaces it */
     uint64_t floor;       /* the greatest fence or time that it has told this client (SPEC 8.1) */
     size_t waiting;       /* operations in the queues of the server */
     size_t async_waiting; /* of these, the ones without a caller that waits */

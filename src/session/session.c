@@ -74,6 +74,7 @@ static void remapped(void *context) {
     lki_session *session = context;
     lki_topology *topology = session->topology;
     pthread_mutex_lock(&session->monitor);
+    lki_session_pass_floors(session);
     for (size_t i = 0; i < session->server_count; i++)
         if (session->servers[i] && !topology->methods->has_slots(topology, i))
             lki_server_retire(session->servers[i]);
@@ -191,22 +192,44 @@ static bool make_room(lki_session *session, size_t count) {
     return true;
 }
 
-lki_server *lki_session_server_at(lki_session *session, size_t index, lki_error *error) {
+/* The server with this index, whether it is connected or not. NULL: see the error. */
+static lki_server *server_at(lki_session *session, size_t index, lki_error *error) {
     if (!make_room(session, index + 1)) {
         lki_error_no_memory(error);
         return NULL;
     }
     if (!session->servers[index])
         session->servers[index] = lki_server_new(session, index, error);
-    if (session->servers[index])
-        lki_server_want(session->servers[index]);
     return session->servers[index];
+}
+
+lki_server *lki_session_server_at(lki_session *session, size_t index, lki_error *error) {
+    lki_server *server = server_at(session, index, error);
+    if (server)
+        lki_server_want(server);
+    return server;
 }
 
 lki_server *lki_session_server(lki_session *session, unsigned slot, lki_error *error) {
     lki_topology *topology = session->topology;
     size_t index = topology->methods->server_of ? topology->methods->server_of(topology, slot) : 0;
     return lki_session_server_at(session, index, error);
+}
+
+/*
+ * SPEC 8.1: a lock that moves while it is free may leave its last fence behind. So the server that
+ * has it now starts from what the former one has told this client, even if no handle goes along.
+ */
+void lki_session_pass_floors(lki_session *session) {
+    lki_topology *topology = session->topology;
+    size_t from, to;
+    while (topology->methods->take_move && topology->methods->take_move(topology, &from, &to)) {
+        lki_error error;
+        const lki_server *former = from < session->server_count ? session->servers[from] : NULL;
+        lki_server *owner = former && former->floor ? server_at(session, to, &error) : NULL;
+        if (owner)
+            lki_server_raise_floor(owner, former->floor);
+    }
 }
 
 void lki_session_add_slots(lki_session *session, const lki_server *server, lki_slots *slots) {

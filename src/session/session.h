@@ -21,13 +21,15 @@
  */
 typedef struct {
     void (*connected)(void *context, lki_server *);    /* requests can be sent again */
-    void (*disconnected)(void *context, lki_server *); /* after its requests were completed */
+    /* After its requests were completed; also after each attempt to connect that has failed. */
+    void (*disconnected)(void *context, lki_server *);
     void (*subscribed)(void *context, lki_server *);   /* messages arrive from now on */
     /* The server refuses the subscription, and will again. */
     void (*refused)(void *context, lki_server *, const lki_error *);
     /* Messages may not arrive at present: waiters must be refreshed. */
     void (*messages_missing)(void *context, lki_server *);
-    void (*message)(void *context, lki_server *, const char *text, size_t length);
+    /* is_own: this server has published it. Otherwise another node may have, nobody knows when. */
+    void (*message)(void *context, lki_server *, bool is_own, const char *text, size_t length);
     void (*remapped)(void *context); /* lki_session_server() may return another server now */
     int64_t (*next_due_us)(const void *context); /* when to call `due`; LKI_NEVER: not needed */
     void (*due)(void *context, int64_t now_us);
@@ -90,6 +92,9 @@ LKI_UNLOCKS void lki_session_settle(lki_session *);
  */
 lki_server *lki_session_server(lki_session *, unsigned slot, lki_error *);
 lki_server *lki_session_server_at(lki_session *, size_t index, lki_error *);
+
+/* After slots have moved: each new server of a slot gets the floor of the former one. */
+void lki_session_pass_floors(lki_session *);
 
 /* Adds the slots of a server, as far as the client knows: all, if the topology is not sharded. */
 void lki_session_add_slots(lki_session *, const lki_server *, lki_slots *);

@@ -33,12 +33,16 @@ typedef struct {
     bool is_watching;            /* the thread exists */
     int wake_fd;                 /* an eventfd, readable when somebody has a suspicion; -1: none */
     _Atomic int asking_fd;       /* the socket while a node is asked, else -1 */
-    char *last_host, *last_port; /* the node that answered last: it is asked first. Not shared. */
+    size_t named;                /* by the last MOVED; LKI_NODES_MOST: none since the last look */
+    char *last_host, *last_port; /* the node that answered last. Not shared. */
 } cluster;
 
 /* ------------------------------------------------------------------------------ asking */
 
-/* The nodes to ask, in this order: who answered last, who has slots, the seeds of the URL. */
+/*
+ * The nodes to ask, in this order: the one that MOVED named, because others may not know of the
+ * move yet; who answered last, who has slots, the seeds of the URL.
+ */
 typedef struct {
     lki_endpoint *nodes;
     size_t count;
@@ -69,9 +73,11 @@ static bool add(candidates *self, const cluster *all, const char *host, const ch
 static bool list_candidates(cluster *self, candidates *out) {
     pthread_mutex_lock(&self->mutex);
     const lki_cluster_map *map = &self->map;
+    const lki_map_node *named = self->named < map->count ? &map->nodes[self->named] : NULL;
+    self->named = LKI_NODES_MOST;
     out->nodes = lki_new((map->count + self->seeds.count + 1) * sizeof *out->nodes);
-    bool done =
-        out->nodes && (!self->last_host || add(out, self, self->last_host, self->last_port));
+    bool done = out->nodes && (!named || add(out, self, named->host, named->port)) &&
+                (!self->last_host || add(out, self, self->last_host, self->last_port));
     for (size_t i = 0; done && i < map->count; i++)
         done = !map->nodes[i].slots || add(out, self, map->nodes[i].host, map->nodes[i].port);
     for (size_t i = 0; done && i < self->seeds.count; i++)
@@ -293,12 +299,27 @@ static lk_status cluster_redirect(lki_topology *topology, size_t from, const lki
     pthread_mutex_lock(&self->mutex);
     const char *host = *redirect->host ? redirect->host : self->map.nodes[from].host;
     bool done = lki_cluster_map_node(&self->map, host, redirect->port, server);
-    if (done && !redirect->is_ask)
-        lki_cluster_map_give(&self->map, redirect->slot, *server);
+    if (done && !redirect->is_ask) {
+        done = lki_cluster_map_give(&self->map, redirect->slot, *server);
+        self->named = *server;
+    }
     pthread_mutex_unlock(&self->mutex);
     if (!redirect->is_ask)
         cluster_suspect(topology); /* other slots may have moved, too */
     return done ? LK_OK : LK_NOMEM;
+}
+
+static bool cluster_take_move(lki_topology *topology, size_t *from, size_t *to) {
+    cluster *self = (cluster *)topology;
+    lki_map_move move;
+    pthread_mutex_lock(&self->mutex);
+    bool found = lki_cluster_map_take_move(&self->map, &move);
+    pthread_mutex_unlock(&self->mutex);
+    if (!found)
+        return false;
+    *from = move.from;
+    *to = move.to;
+    return true;
 }
 
 static lk_status cluster_locate(lki_topology *topology, size_t server, const lki_reach *reach,
@@ -344,6 +365,7 @@ static lk_status cluster_open(const char *url, const char *password, const char 
                                                  .add_slots = cluster_add_slots,
                                                  .address = cluster_address,
                                                  .redirect = cluster_redirect,
+                                                 .take_move = cluster_take_move,
                                                  .suspect = cluster_suspect,
                                                  .locate = cluster_locate,
                                                  .watch = cluster_watch,
@@ -356,6 +378,7 @@ static lk_status cluster_open(const char *url, const char *password, const char 
     self->base.methods = &methods;
     pthread_mutex_init(&self->mutex, NULL);
     lki_cluster_map_init(&self->map);
+    self->named = LKI_NODES_MOST;
     atomic_store(&self->asking_fd, -1);
     self->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     lk_status status = LK_OK;

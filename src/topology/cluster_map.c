@@ -19,6 +19,7 @@ void lki_cluster_map_clear(lki_cluster_map *map) {
         lki_free(map->nodes[i].port);
     }
     lki_free(map->nodes);
+    lki_free(map->moves);
     *map = (lki_cluster_map){0};
 }
 
@@ -49,15 +50,43 @@ bool lki_cluster_map_node(lki_cluster_map *map, const char *host, const char *po
     return true;
 }
 
-bool lki_cluster_map_give(lki_cluster_map *map, unsigned slot, size_t node) {
-    size_t former = map->owners[slot];
-    if (former == node)
+/* False: no room. */
+static bool note_move(lki_cluster_map *map, unsigned slot, size_t to) {
+    size_t from = map->owners[slot];
+    if (from == to || from == NOBODY || to == NOBODY)
+        return true;
+    for (size_t i = map->move_count; i > 0; i--) /* the last first: slots move in ranges */
+        if (map->moves[i - 1].from == from && map->moves[i - 1].to == to)
+            return true;
+    lki_map_move *moves = lki_resize(map->moves, (map->move_count + 1) * sizeof *moves);
+    if (!moves)
         return false;
+    moves[map->move_count++] = (lki_map_move){from, to};
+    map->moves = moves;
+    return true;
+}
+
+bool lki_cluster_map_take_move(lki_cluster_map *map, lki_map_move *out) {
+    if (!map->move_count)
+        return false;
+    *out = map->moves[0];
+    memmove(map->moves, map->moves + 1, --map->move_count * sizeof *map->moves);
+    return true;
+}
+
+static void set_owner(lki_cluster_map *map, unsigned slot, size_t node) {
+    size_t former = map->owners[slot];
     if (former != NOBODY)
         map->nodes[former].slots--;
     if (node != NOBODY)
         map->nodes[node].slots++;
     map->owners[slot] = (uint16_t)node;
+}
+
+bool lki_cluster_map_give(lki_cluster_map *map, unsigned slot, size_t node) {
+    if (!note_move(map, slot, node))
+        return false;
+    set_owner(map, slot, node);
     return true;
 }
 
@@ -80,10 +109,12 @@ bool lki_cluster_map_apply(lki_cluster_map *map, const lki_cluster_view *view, b
     uint16_t owners[LKI_SLOTS];
     if (!read_view(map, view, owners))
         return false;
-    *changed = false;
     for (unsigned slot = 0; slot < LKI_SLOTS; slot++)
-        if (lki_cluster_map_give(map, slot, owners[slot]))
-            *changed = true;
+        if (!note_move(map, slot, owners[slot]))
+            return false;
+    *changed = memcmp(map->owners, owners, sizeof owners) != 0;
+    for (unsigned slot = 0; slot < LKI_SLOTS; slot++)
+        set_owner(map, slot, owners[slot]);
     map->epoch = view->epoch;
     return true;
 }

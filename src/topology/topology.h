@@ -39,6 +39,11 @@ typedef struct {
     void (*address)(lki_topology *, size_t server, char out[LKI_ADDRESS_SIZE]);
     /* The server `from` says that another server has the slot. NULL: as for server_of. LK_NOMEM. */
     lk_status (*redirect)(lki_topology *, size_t from, const lki_redirect *, size_t *server);
+    /*
+     * Slots have gone from one server to another, by `redirect` or before `remapped` is called.
+     * Returns each pair once, in order. False: there is no further one. NULL: as for server_of.
+     */
+    bool (*take_move)(lki_topology *, size_t *from, size_t *to);
     /* A server does not answer, or refuses: find out soon who has its slots. May be NULL. */
     void (*suspect)(lki_topology *);
     /*

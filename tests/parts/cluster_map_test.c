@@ -108,11 +108,34 @@ static void a_slot_is_given_to_another_node(void **state) {
     assert_true(lki_cluster_map_node(&map, "h", "2", &other));
     assert_int_equal(map.nodes[other].slots, 0);
     assert_true(lki_cluster_map_give(&map, 7, other));
-    assert_false(lki_cluster_map_give(&map, 7, other));
+    assert_true(lki_cluster_map_give(&map, 7, other));
     assert_owner(6, "1");
     assert_owner(7, "2");
     assert_int_equal(map.nodes[other].slots, 1);
     assert_int_equal(map.nodes[0].slots, LKI_SLOTS - 1);
+}
+
+static void assert_move(const char *from, const char *to) {
+    lki_map_move move;
+    assert_true(lki_cluster_map_take_move(&map, &move));
+    assert_string_equal(map.nodes[move.from].port, from);
+    assert_string_equal(map.nodes[move.to].port, to);
+}
+
+static void who_had_the_slots_before_is_told_once_and_in_order(void **state) {
+    (void)state;
+    lki_map_move move;
+    APPLY(1, {0, 99, "1"}, {100, 199, "2"});
+    assert_false(lki_cluster_map_take_move(&map, &move)); /* nobody had them */
+    APPLY(2, {0, 49, "2"}, {50, 99, "3"}, {100, 199, "2"});
+    assert_true(lki_cluster_map_give(&map, 40, 2));
+    assert_true(lki_cluster_map_give(&map, 41, 2));
+    assert_move("1", "2");
+    assert_move("1", "3");
+    assert_move("2", "3");
+    assert_false(lki_cluster_map_take_move(&map, &move));
+    APPLY(3, {0, 39, "2"}, {40, 41, "3"}, {42, 49, "2"}, {50, 99, "3"}); /* 100 to 199: nobody */
+    assert_false(lki_cluster_map_take_move(&map, &move));
 }
 
 /* Somebody must be asked about it: a node with other slots, which answers CLUSTERDOWN or MOVED. */
@@ -196,6 +219,7 @@ int main(void) {
         MAP_TEST(a_node_keeps_its_index_when_it_leaves_and_comes_back),
         MAP_TEST(nodes_are_told_apart_by_host_and_port),
         MAP_TEST(a_slot_is_given_to_another_node),
+        MAP_TEST(who_had_the_slots_before_is_told_once_and_in_order),
         MAP_TEST(a_slot_that_nobody_has_is_asked_from_a_node_with_others),
         MAP_TEST(the_slots_of_a_node_are_those_that_it_owns),
         MAP_TEST(a_range_that_ends_before_it_begins_has_no_slots),

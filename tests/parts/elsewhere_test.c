@@ -60,11 +60,15 @@ static void assert_for_later(lki_refusal refusal, bool is_split) {
     assert_null(elsewhere.to);
 }
 
-static void assert_followed(lki_refusal refusal, bool asking) {
+static void assert_followed_to(size_t server, lki_refusal refusal, bool asking) {
     assert_int_equal(refusal.kind, LKI_REFUSED_RESEND);
     assert_false(refusal.is_split);
-    assert_ptr_equal(elsewhere.to, &servers[1]);
+    assert_ptr_equal(elsewhere.to, &servers[server]);
     assert_int_equal(elsewhere.asking, asking);
+}
+
+static void assert_followed(lki_refusal refusal, bool asking) {
+    assert_followed_to(1, refusal, asking);
 }
 
 static void a_slot_that_has_moved_is_followed_with_all_its_keys(void **state) {
@@ -96,6 +100,15 @@ static void a_redirect_that_leads_back_is_for_later(void **state) {
     assert_for_later(refused_at(1, 1, "MOVED 5 h:7000"), false);
 }
 
+/* Slot 5 moves there, and slot 6 comes from there. */
+static void slots_may_move_both_ways_at_the_same_time(void **state) {
+    (void)state;
+    assert_followed(refused_at(0, 1, "MOVED 5 h:7001"), false);
+    assert_followed_to(0, refused_at(1, 1, "MOVED 6 h:7000"), false);
+    assert_for_later(refused_at(1, 1, "MOVED 5 h:7000"), false);
+    assert_for_later(refused_at(0, 1, "MOVED 6 h:7001"), false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_slot_that_has_moved_is_followed_with_all_its_keys, begin),
@@ -103,6 +116,7 @@ int main(void) {
         cmocka_unit_test_setup(ask_for_several_keys_is_not_followed, begin),
         cmocka_unit_test_setup(several_keys_that_are_not_in_one_place_are_named_one_by_one, begin),
         cmocka_unit_test_setup(a_redirect_that_leads_back_is_for_later, begin),
+        cmocka_unit_test_setup(slots_may_move_both_ways_at_the_same_time, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

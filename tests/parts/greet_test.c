@@ -26,6 +26,7 @@
 enum { LONG_MS = 20000, PILE = 64 * 1024 };
 
 #define SUBSCRIBED "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
+#define SSUBSCRIBED "*3\r\n$10\r\nssubscribe\r\n$1\r\nc\r\n:1\r\n"
 #define PUSH "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$5\r\nhello\r\n"
 
 static char password[] = "hunter2";
@@ -141,14 +142,14 @@ static void why_the_server_hangs_up_is_told(void **state) {
     }
 }
 
-static void what_comes_behind_the_last_answer_is_the_next_readers(void **state) {
-    (void)state;
+/* Greets, and reads what the greeting has left; all of it has come. */
+static void assert_left_by_greeting(bool is_sharded) {
     static const char rest[] = PUSH "*3\r\n$7\r\nmess";
     char buffer[sizeof rest];
     meeting m;
-    fake_server_on(fake, "SUBSCRIBE", 1, SUBSCRIBED PUSH "*3\r\n$7\r\nmess");
     meet(&m, fake_server_socket(fake));
     m.greeting.channel = "c";
+    m.greeting.is_sharded = is_sharded;
     assert_int_equal(greet(&m), LK_OK);
     struct pollfd polled = {lki_transport_fd(m.transport), lki_transport_events(m.transport, false),
                             0};
@@ -160,6 +161,22 @@ static void what_comes_behind_the_last_answer_is_the_next_readers(void **state) 
     assert_int_equal(lki_transport_read(m.transport, buffer, 1, &m.error), LKI_WOULD_BLOCK);
     assert_int_equal(lki_transport_events(m.transport, false), POLLIN);
     lki_transport_close(m.transport);
+}
+
+static void what_comes_behind_the_last_answer_is_the_next_readers(void **state) {
+    (void)state;
+    fake_server_on(fake, "SUBSCRIBE", 1, SUBSCRIBED PUSH "*3\r\n$7\r\nmess");
+    assert_left_by_greeting(false);
+}
+
+/* The first subscription brings messages before the second one is answered. */
+static void a_message_is_not_the_answer_to_the_sharded_subscription(void **state) {
+    (void)state;
+    fake_server_on(fake, "SUBSCRIBE", 2, SUBSCRIBED PUSH PUSH);
+    fake_server_on(fake, "SSUBSCRIBE", 1, SSUBSCRIBED PUSH "*3\r\n$7\r\nmess");
+    assert_left_by_greeting(true);
+    fake_server_on(fake, "SSUBSCRIBE", 1, "-MOVED 1 h:7001\r\n" PUSH "*3\r\n$7\r\nmess");
+    assert_left_by_greeting(true);
 }
 
 /* ------------------------------------------------------------------------------ a rude peer */
@@ -273,6 +290,7 @@ int main(void) {
         FAKE_TEST(a_name_that_is_not_taken_is_no_reason),
         FAKE_TEST(why_the_server_hangs_up_is_told),
         FAKE_TEST(what_comes_behind_the_last_answer_is_the_next_readers),
+        FAKE_TEST(a_message_is_not_the_answer_to_the_sharded_subscription),
         RUDE_TEST(what_the_server_said_unasked_before_it_hung_up_is_told),
         RUDE_TEST(the_deadline_holds_while_there_is_something_to_read),
         RUDE_TEST(the_greeting_can_be_stopped_while_there_is_something_to_read),
