@@ -128,7 +128,7 @@ test_a_stopped_command_is_ended_too() {
 test_children_have_their_time_when_the_shell_has_died() {
     start_server
     # shellcheck disable=SC2016
-    "$latchkey" run -u "$url" --lease 4 a sh -c '
+    "$latchkey" run -u "$url" --lease 12 a sh -c '
         bash -c "trap \"sleep 0.2; echo >cleaned; exit\" TERM; echo >up; while :; do sleep 0.01; done"
         true' 2>said &
     run=$!
