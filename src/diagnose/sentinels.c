@@ -72,7 +72,7 @@ static void take_answer(const lki_sentinel_answer *answer, lki_pool *pool, lk_se
 }
 
 /* The list of seeds. LK_NOMEM also if a sentinel could not be asked for lack of memory. */
-static lk_status take_answers(const lki_seeds *seeds, const lki_sentinel_answer *answers,
+static lk_status take_answers(const lki_seeds *seeds, const lki_question *question,
                               const lki_reach *reach, lki_pool *pool, lk_facts *facts,
                               lki_error *error) {
     lk_seed_facts *list = lki_pool_new(pool, seeds->count * sizeof *list);
@@ -82,9 +82,10 @@ static lk_status take_answers(const lki_seeds *seeds, const lki_sentinel_answer 
     facts->seed_count = seeds->count;
     for (size_t i = 0; i < seeds->count; i++) {
         lki_error ignored;
-        lk_status status = answers[i].status;
+        const lki_sentinel_answer *answer = lki_question_answer(question, i);
+        lk_status status = answer->status;
         list[i] = lki_seed_facts_blank(&seeds->seeds[i], pool);
-        take_answer(&answers[i], pool, &list[i]);
+        take_answer(answer, pool, &list[i]);
         if (status == LK_OK)
             status = ask_more(&seeds->seeds[i], seeds->master, reach, &list[i], &ignored);
         if (status == LK_NOMEM || pool->failed)
@@ -108,21 +109,20 @@ lk_status lki_examine_sentinels(const lki_seeds *seeds, const lki_settings *sett
                                 lki_pool *pool, lk_facts *facts, lki_error *error) {
     lki_reach reach = {lki_settings_tls(settings),
                        lki_after_ms(lki_now_us(), settings->connect_timeout_ms), -1};
-    lki_sentinel_answer *answers = lki_new(seeds->count * sizeof *answers);
-    lk_status status = answers ? lki_sentinels_ask_each(seeds, &reach, answers, error)
-                               : lki_error_no_memory(error);
-    if (status == LK_OK) {
-        const lki_sentinel_answer *chosen = lki_sentinels_choose(answers, seeds->count);
-        if ((status = chosen->status) == LK_OK)
-            status = examine_master(seeds, &chosen->master, settings, pool, facts, error);
-        else
-            *error = chosen->error;
-    }
+    lki_question *question = NULL;
+    lk_status status = lki_question_begin(seeds, &reach, &question, error);
+    if (status != LK_OK)
+        return status;
+    while (lki_question_count(question).ended < seeds->count)
+        lki_question_await(question, LKI_NEVER);
+    const lki_sentinel_answer *chosen = lki_question_best(question);
+    if ((status = chosen->status) == LK_OK)
+        status = examine_master(seeds, &chosen->master, settings, pool, facts, error);
+    else
+        *error = chosen->error;
     reach.deadline_us = lki_after_ms(lki_now_us(), settings->connect_timeout_ms);
     if (status == LK_OK)
-        status = take_answers(seeds, answers, &reach, pool, facts, error);
-    for (size_t i = 0; answers && i < seeds->count; i++)
-        lki_master_clear(&answers[i].master);
-    lki_free(answers);
+        status = take_answers(seeds, question, &reach, pool, facts, error);
+    lki_question_end(question);
     return status;
 }

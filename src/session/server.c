@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
@@ -145,7 +146,13 @@ static lk_status wire_init(lki_wire *wire, lki_server *server, bool messages, lk
                               .relieve = wire_relieve,
                               .full = wire_full,
                               .context = wire};
-    *wire = (lki_wire){.server = server, .dialing_fd = -1, .down_since_us = lki_now_us()};
+    *wire = (lki_wire){.server = server,
+                       .dialing_fd = -1,
+                       .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                       .down_since_us = lki_now_us()};
+    wire->link.kick = -1;
+    if (wire->stop_fd < 0)
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left");
     return lki_link_init(&wire->link, &server->session->monitor, events, error);
 }
 
@@ -159,6 +166,7 @@ lki_server *lki_server_new(lki_session *session, size_t index, lki_error *error)
     server->index = index;
     lki_confirmations_init(&server->confirmations);
     server->commands.link.kick = server->messages.link.kick = -1;
+    server->commands.stop_fd = server->messages.stop_fd = -1;
     if (lki_ears_init(server, error) == LK_OK &&
         wire_init(&server->commands, server, false, error) == LK_OK &&
         wire_init(&server->messages, server, true, error) == LK_OK)
@@ -167,11 +175,17 @@ lki_server *lki_server_new(lki_session *session, size_t index, lki_error *error)
     return NULL;
 }
 
+static void wire_free(lki_wire *wire) {
+    lki_link_free(&wire->link);
+    if (wire->stop_fd >= 0)
+        close(wire->stop_fd);
+}
+
 void lki_server_free(lki_server *server) {
     if (!server)
         return;
-    lki_link_free(&server->commands.link);
-    lki_link_free(&server->messages.link);
+    wire_free(&server->commands);
+    wire_free(&server->messages);
     lki_ears_free(server);
     lki_free(server);
 }
@@ -179,6 +193,7 @@ void lki_server_free(lki_server *server) {
 static void wire_close_after_fork(lki_wire *wire) {
     int fd = atomic_load(&wire->dialing_fd);
     lki_link_close_after_fork(&wire->link);
+    close(wire->stop_fd);
     if (fd >= 0)
         close(fd);
 }
@@ -228,7 +243,7 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
     lki_ear_channel(&wire->server->own, channel);
     lki_reach reach = {lki_settings_tls(&session->settings),
                        lki_after_ms(lki_now_us(), session->settings.connect_timeout_ms),
-                       session->stop_fd};
+                       wire->stop_fd};
     lki_greeting greeting = {.endpoint = &endpoint,
                              .name = session->settings.connection_name,
                              .channel = is_messages(wire) ? channel : NULL,
@@ -237,12 +252,12 @@ static lk_status connect_wire(lki_wire *wire, const lki_identity *earlier, diale
                              .is_node = lki_topology_is_sharded(session->topology),
                              .earlier = earlier,
                              .deadline_us = reach.deadline_us,
-                             .stop_fd = session->stop_fd};
+                             .stop_fd = wire->stop_fd};
     lk_status status = session->topology->methods->locate(session->topology, wire->server->index,
                                                           &reach, &endpoint, error);
     if (status != LK_OK)
         return status;
-    status = lki_transport_open(&endpoint, &reach.tls, reach.deadline_us, session->stop_fd,
+    status = lki_transport_open(&endpoint, &reach.tls, reach.deadline_us, wire->stop_fd,
                                 &wire->dialing_fd, &found.transport, error);
     if (status == LK_OK)
         status = lki_greet(found.transport, &greeting, &found.identity, error);
@@ -337,14 +352,19 @@ static void *dial_wire(void *context) {
     int64_t dialed_us = lki_now_us();
     lk_status status = connect_wire(wire, &earlier, &found, &error);
     pthread_mutex_lock(&session->monitor);
-    if (status == LK_OK && wire_attach(wire, &found, dialed_us) != LK_OK) {
-        lki_transport_close(found.transport);
-        status = lki_error_no_memory(&error);
-    }
-    if (status == LK_OK)
-        report_connected(wire);
-    else
+    if (wire->is_dropped) {
+        if (status == LK_OK)
+            lki_transport_close(found.transport);
+        wire->next_dial_us = lki_now_us();
+    } else if (status != LK_OK) {
         dial_failed(wire, &error);
+    } else if (wire_attach(wire, &found, dialed_us) != LK_OK) {
+        lki_transport_close(found.transport);
+        lki_error_no_memory(&error);
+        dial_failed(wire, &error);
+    } else {
+        report_connected(wire);
+    }
     pthread_cond_broadcast(&session->ended);
     wire->dialing = false; /* last: the keeper may join this thread from now on */
     lki_keeper_kick(session);
@@ -354,8 +374,11 @@ static void *dial_wire(void *context) {
 
 static void dial(lki_wire *wire) {
     lki_error error;
+    eventfd_t ignored;
     if (wire->has_dialer)
         pthread_join(wire->dialer, NULL);
+    wire->is_dropped = false;
+    eventfd_read(wire->stop_fd, &ignored); /* EAGAIN: nobody stopped the last dialer */
     wire->has_dialer = wire->dialing = lki_thread_start(&wire->dialer, dial_wire, wire);
     if (!wire->dialing) {
         lki_error_set(&error, LK_NOMEM, "cannot start a thread to connect again");
@@ -380,7 +403,19 @@ lk_status lki_server_open(lki_server *server, lki_error *error) {
     return LK_OK;
 }
 
+/*
+ * The dialer asked where the server is before it moved. So its connection may lead to a master that
+ * was replaced, also if that master answers only much later.
+ */
+static void drop_dial(lki_wire *wire) {
+    if (!wire->dialing)
+        return;
+    wire->is_dropped = true;
+    eventfd_write(wire->stop_fd, 1);
+}
+
 static void join_dialer(lki_wire *wire) {
+    eventfd_write(wire->stop_fd, 1);
     if (wire->has_dialer)
         pthread_join(wire->dialer, NULL);
     wire->has_dialer = false;
@@ -391,13 +426,16 @@ void lki_server_join_dialers(lki_server *server) {
     join_dialer(&server->messages);
 }
 
-void lki_server_dial_now(lki_server *server) {
-    lki_wire *wire = &server->commands;
-    if (lki_link_is_up(&wire->link))
+static void dial_soon(lki_wire *wire) {
+    if (!wire->wanted || lki_link_is_up(&wire->link))
         return;
     wire->failures = 1;
     wire->next_dial_us = lki_now_us();
-    lki_keeper_kick(server->session);
+    lki_keeper_kick(wire->server->session);
+}
+
+void lki_server_dial_now(lki_server *server) {
+    dial_soon(&server->commands);
 }
 
 void lki_server_want(lki_server *server) {
@@ -416,17 +454,22 @@ void lki_server_break(lki_server *server, const lki_error *error) {
 void lki_server_retire(lki_server *server) {
     if (!server->commands.wanted)
         return;
-    server->commands.wanted = server->messages.wanted = false;
-    break_as_moved(&server->commands);
-    break_as_moved(&server->messages);
+    lki_wire *wires[] = {&server->commands, &server->messages};
+    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
+        wires[i]->wanted = false;
+        drop_dial(wires[i]);
+        break_as_moved(wires[i]);
+    }
 }
 
 void lki_server_moved(lki_server *server, const char *run_id) {
     lki_wire *wires[] = {&server->commands, &server->messages};
-    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++)
+    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
+        drop_dial(wires[i]);
         if (!is_same_process(&wires[i]->identity, run_id))
             break_as_moved(wires[i]);
-    lki_server_dial_now(server);
+        dial_soon(wires[i]);
+    }
 }
 
 void lki_server_want_messages(lki_server *server) {

@@ -23,8 +23,10 @@ typedef struct {
     lki_server *server;
     bool wanted;     /* keep it connected: commands always, messages once requested */
     bool dialing;    /* the dialer is trying to connect */
+    bool is_dropped; /* the server has moved since the dialer began: its connection is not used */
     bool has_dialer; /* `dialer` is a thread that has not been joined */
     pthread_t dialer;
+    int stop_fd; /* an eventfd, readable: the dialer should give up */
     /*
      * The socket while the dialer connects and greets, else -1. A child after fork() closes it.
      * Used without the monitor.
@@ -83,7 +85,7 @@ void lki_server_free(lki_server *);
 /* Connects the commands wire soon, and keeps it connected. */
 void lki_server_want(lki_server *);
 
-/* Another server has its locks now: ends the connections, until it is wanted again. */
+/* Another server has its locks now: ends connections and dials, until it is wanted again. */
 void lki_server_retire(lki_server *);
 void lki_server_break(lki_server *, const lki_error *);
 
@@ -94,11 +96,11 @@ void lki_server_close_after_fork(lki_server *); /* in a child: only closes the d
 
 /* For the keeper: dials wires that are down, breaks silent ones. Returns when to call it again. */
 LKI_UNLOCKS int64_t lki_server_tend(lki_server *, int64_t now_us);
-void lki_server_join_dialers(lki_server *); /* without the monitor, with stop_fd readable */
+void lki_server_join_dialers(lki_server *); /* without the monitor, after the keeper has ended */
 
 /*
  * Another server has the locks now: breaks the wires that lead to a server with another run id.
- * run_id "": breaks both.
+ * run_id "": breaks both. Wires that are being dialed are dialed anew.
  */
 void lki_server_moved(lki_server *, const char *run_id);
 

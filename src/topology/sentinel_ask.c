@@ -7,17 +7,31 @@
 #include "net/fault.h"
 #include "net/resp.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-/* A sentinel answers at once, or its machine is gone. The others need not wait for that. */
+/* A sentinel answers at once, or its machine is gone. */
 enum { ASK_MS = 1000 };
 
 void lki_master_clear(lki_master *master) {
     lki_free(master->host);
     lki_free(master->port);
     *master = (lki_master){0};
+}
+
+bool lki_master_copy(lki_master *to, const lki_master *from) {
+    *to = (lki_master){.epoch = from->epoch};
+    memcpy(to->run_id, from->run_id, sizeof to->run_id);
+    if (lki_copy_to(&to->host, from->host) && lki_copy_to(&to->port, from->port))
+        return true;
+    lki_master_clear(to);
+    return false;
 }
 
 /* ------------------------------------------------------------------------------ one sentinel */
@@ -126,83 +140,140 @@ static lk_status ask_master(lki_talk *talk, const char *master, lki_sentinel_ans
 /* ------------------------------------------------------------------------------ all of them */
 
 typedef struct {
+    lki_question *question;
     const lki_endpoint *sentinel;
-    const char *name; /* of the master */
     lki_reach reach;
     pthread_t thread;
     bool started;
-    lki_sentinel_answer *answer;
+    atomic_bool ended; /* `answer` does not change any more */
+    lki_sentinel_answer answer;
 } asker;
+
+struct lki_question {
+    const char *name; /* of the master */
+    int64_t asked_us;
+    int caller_stop_fd;    /* of the reach */
+    int stop_fd, ended_fd; /* readable: the askers should give up; an asker has ended */
+    size_t count;
+    asker askers[];
+};
 
 static void *ask_one(void *context) {
     asker *self = context;
-    lki_sentinel_answer *answer = self->answer;
+    lki_sentinel_answer *answer = &self->answer;
     lki_talk talk;
     answer->status = lki_greet_open(self->sentinel, &self->reach, NULL, &talk, &answer->error);
-    if (answer->status != LK_OK)
-        return NULL;
-    answer->status = ask_master(&talk, self->name, answer, &answer->error);
-    lki_talk_close(&talk);
+    if (answer->status == LK_OK) {
+        answer->status = ask_master(&talk, self->question->name, answer, &answer->error);
+        lki_talk_close(&talk);
+    }
+    atomic_store(&self->ended, true);
+    eventfd_write(self->question->ended_fd, 1);
     return NULL;
 }
 
-lk_status lki_sentinels_ask_each(const lki_seeds *seeds, const lki_reach *reach,
-                                 lki_sentinel_answer *answers, lki_error *error) {
-    asker *askers = lki_new(seeds->count * sizeof *askers);
-    int64_t end_us = lki_after_ms(lki_now_us(), ASK_MS);
-    if (!askers)
-        return lki_error_no_memory(error);
-    for (size_t i = 0; i < seeds->count; i++) {
-        askers[i] = (asker){.sentinel = &seeds->seeds[i],
-                            .name = seeds->master,
-                            .reach = *reach,
-                            .answer = &answers[i]};
-        if (askers[i].reach.deadline_us > end_us)
-            askers[i].reach.deadline_us = end_us;
-        askers[i].started = lki_thread_start(&askers[i].thread, ask_one, &askers[i]);
-        if (!askers[i].started)
-            ask_one(&askers[i]);
+static void begin_to_ask(lki_question *question, size_t which, const lki_seeds *seeds,
+                         const lki_reach *reach) {
+    asker *self = &question->askers[which];
+    int64_t end_us = lki_after_ms(question->asked_us, ASK_MS);
+    self->question = question;
+    self->sentinel = &seeds->seeds[which];
+    self->reach = *reach;
+    if (self->reach.deadline_us > end_us)
+        self->reach.deadline_us = end_us;
+    self->reach.stop_fd = question->stop_fd;
+    self->started = lki_thread_start(&self->thread, ask_one, self);
+    if (!self->started) {
+        self->reach.stop_fd = reach->stop_fd;
+        ask_one(self);
     }
+}
+
+lk_status lki_question_begin(const lki_seeds *seeds, const lki_reach *reach, lki_question **out,
+                             lki_error *error) {
+    lki_question *question =
+        lki_new(sizeof *question + seeds->count * sizeof question->askers[0]);
+    if (!question)
+        return lki_error_no_memory(error);
+    question->name = seeds->master;
+    question->asked_us = lki_now_us();
+    question->caller_stop_fd = reach->stop_fd;
+    question->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    question->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (question->stop_fd < 0 || question->ended_fd < 0) {
+        lki_question_end(question);
+        return lki_error_set(error, LK_NOMEM, "no file descriptor is left");
+    }
+    question->count = seeds->count;
     for (size_t i = 0; i < seeds->count; i++)
-        if (askers[i].started)
-            pthread_join(askers[i].thread, NULL);
-    lki_free(askers);
+        begin_to_ask(question, i, seeds, reach);
+    *out = question;
     return LK_OK;
 }
 
-lki_sentinel_answer *lki_sentinels_choose(lki_sentinel_answer *answers, size_t count) {
-    lki_sentinel_answer *best = NULL, *worst = NULL;
-    for (size_t i = 0; i < count; i++) {
-        lki_sentinel_answer *one = &answers[i];
-        if (one->status != LK_OK) {
-            if (!worst || lki_seed_error_weight(one->status) > lki_seed_error_weight(worst->status))
-                worst = one;
-        } else if (!best || one->master.epoch > best->master.epoch) {
-            best = one;
+void lki_question_end(lki_question *question) {
+    if (!question)
+        return;
+    eventfd_write(question->stop_fd, 1);
+    for (size_t i = 0; i < question->count; i++) {
+        if (question->askers[i].started)
+            pthread_join(question->askers[i].thread, NULL);
+        lki_master_clear(&question->askers[i].answer.master);
+    }
+    if (question->stop_fd >= 0)
+        close(question->stop_fd);
+    if (question->ended_fd >= 0)
+        close(question->ended_fd);
+    lki_free(question);
+}
+
+int64_t lki_question_asked_us(const lki_question *question) {
+    return question->asked_us;
+}
+
+int lki_question_fd(const lki_question *question) {
+    return question->ended_fd;
+}
+
+/* The eventfd is read first, so that an asker that ends meanwhile makes it readable again. */
+lki_question_counts lki_question_count(lki_question *question) {
+    lki_question_counts counts = {.asked = question->count};
+    eventfd_t ignored;
+    eventfd_read(question->ended_fd, &ignored);
+    for (size_t i = 0; i < question->count; i++) {
+        const lki_sentinel_answer *one = lki_question_answer(question, i);
+        counts.ended += one != NULL;
+        counts.knowing += one && one->status == LK_OK;
+    }
+    return counts;
+}
+
+bool lki_question_await(const lki_question *question, int64_t until_us) {
+    struct pollfd polled[] = {{question->ended_fd, POLLIN, 0},
+                              {question->caller_stop_fd, POLLIN, 0}};
+    int ready;
+    do
+        ready = poll(polled, 2, lki_poll_ms(until_us));
+    while (ready < 0 && errno == EINTR);
+    return ready > 0 && !polled[1].revents;
+}
+
+const lki_sentinel_answer *lki_question_answer(const lki_question *question, size_t sentinel) {
+    const asker *self = &question->askers[sentinel];
+    return atomic_load(&self->ended) ? &self->answer : NULL;
+}
+
+const lki_sentinel_answer *lki_question_best(const lki_question *question) {
+    const lki_sentinel_answer *best = NULL, *worst = NULL;
+    for (size_t i = 0; i < question->count; i++) {
+        const lki_sentinel_answer *one = lki_question_answer(question, i);
+        if (one && one->status == LK_OK) {
+            if (!best || one->master.epoch > best->master.epoch)
+                best = one;
+        } else if (one && (!worst || lki_seed_error_weight(one->status) >
+                                         lki_seed_error_weight(worst->status))) {
+            worst = one;
         }
     }
     return best ? best : worst;
-}
-
-lk_status lki_sentinels_ask(const lki_seeds *seeds, const lki_reach *reach, lki_master *out,
-                            bool *all_answered, lki_error *error) {
-    lki_sentinel_answer *answers = lki_new(seeds->count * sizeof *answers);
-    lk_status status =
-        answers ? lki_sentinels_ask_each(seeds, reach, answers, error) : lki_error_no_memory(error);
-    if (status == LK_OK) {
-        lki_sentinel_answer *chosen = lki_sentinels_choose(answers, seeds->count);
-        *all_answered = true;
-        for (size_t i = 0; i < seeds->count; i++)
-            *all_answered = *all_answered && answers[i].status == LK_OK;
-        if ((status = chosen->status) == LK_OK) {
-            *out = chosen->master;
-            chosen->master = (lki_master){0};
-        } else {
-            *error = chosen->error;
-        }
-    }
-    for (size_t i = 0; answers && i < seeds->count; i++)
-        lki_master_clear(&answers[i].master);
-    lki_free(answers);
-    return status;
 }

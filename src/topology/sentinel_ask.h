@@ -14,6 +14,7 @@ typedef struct {
 } lki_master;
 
 void lki_master_clear(lki_master *);
+bool lki_master_copy(lki_master *to, const lki_master *from); /* `to` is empty; false: no memory */
 
 /* What one sentinel answered. A number is -1 if the sentinel did not tell. */
 typedef struct {
@@ -26,25 +27,42 @@ typedef struct {
 } lki_sentinel_answer;
 
 /*
- * Asks all sentinels at the same time. `answers` has one element for each seed, zeroed; the caller
- * clears their masters. The status of an answer is LK_INVALID (the sentinel does not know this
- * master), LK_DENIED, LK_UNSUPPORTED (not a sentinel), LK_UNAVAILABLE, LK_CANCELED for stop_fd, or
- * LK_NOMEM.
+ * A question to all sentinels, at the same time: a thread for each, which waits for up to a second.
+ * One thread uses the question.
  */
-lk_status lki_sentinels_ask_each(const lki_seeds *, const lki_reach *, lki_sentinel_answer *answers,
-                                 lki_error *);
+typedef struct lki_question lki_question;
 
 /*
- * The answer that counts: the highest epoch. If no sentinel knows the master: the failure that a
- * user can do most about.
+ * `seeds` and the files of the reach must outlive the question. Its stop_fd is for
+ * lki_question_await. LK_NOMEM.
  */
-lki_sentinel_answer *lki_sentinels_choose(lki_sentinel_answer *answers, size_t count);
+lk_status lki_question_begin(const lki_seeds *, const lki_reach *, lki_question **out, lki_error *);
+void lki_question_end(lki_question *); /* does not wait for further answers; NULL is fine */
+
+int64_t lki_question_asked_us(const lki_question *); /* when it began */
+int lki_question_fd(const lki_question *); /* readable: there is news for lki_question_count */
+
+typedef struct {
+    size_t asked, ended; /* ended: has answered, or never will */
+    size_t knowing;      /* of these, how many know the master */
+} lki_question_counts;
+
+lki_question_counts lki_question_count(lki_question *);
+
+/* Waits for the next sentinel. False: until_us has come, or stop_fd of the reach is readable. */
+bool lki_question_await(const lki_question *, int64_t until_us);
 
 /*
- * Asks all sentinels, and takes the master of the answer that counts. *all_answered: none was
- * silent. The statuses are those of an answer.
+ * What the sentinel answered; NULL: nothing yet. The status is LK_INVALID (the sentinel does not
+ * know this master), LK_DENIED, LK_UNSUPPORTED (not a sentinel), LK_UNAVAILABLE, LK_CANCELED for
+ * stop_fd, or LK_NOMEM. Valid until the question ends.
  */
-lk_status lki_sentinels_ask(const lki_seeds *, const lki_reach *, lki_master *out,
-                            bool *all_answered, lki_error *);
+const lki_sentinel_answer *lki_question_answer(const lki_question *, size_t sentinel);
+
+/*
+ * Of the answers so far, the one that counts: the highest epoch. If no sentinel knows the master:
+ * the failure that a user can do most about. NULL: there is none yet.
+ */
+const lki_sentinel_answer *lki_question_best(const lki_question *);
 
 #endif
