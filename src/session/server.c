@@ -347,9 +347,9 @@ static void *dial_wire(void *context) {
     lki_error error;
     pthread_mutex_lock(&session->monitor);
     lki_identity earlier = wire->identity;
+    int64_t dialed_us = wire->dialing_since_us;
     pthread_mutex_unlock(&session->monitor);
 
-    int64_t dialed_us = lki_now_us();
     lk_status status = connect_wire(wire, &earlier, &found, &error);
     pthread_mutex_lock(&session->monitor);
     if (wire->is_dropped) {
@@ -378,6 +378,7 @@ static void dial(lki_wire *wire) {
     if (wire->has_dialer)
         pthread_join(wire->dialer, NULL);
     wire->is_dropped = false;
+    wire->dialing_since_us = lki_now_us();
     eventfd_read(wire->stop_fd, &ignored); /* EAGAIN: nobody stopped the last dialer */
     wire->has_dialer = wire->dialing = lki_thread_start(&wire->dialer, dial_wire, wire);
     if (!wire->dialing) {
@@ -637,9 +638,13 @@ static void take_or_leave(lki_wire *wire, int64_t now_us) {
         wire->urgent = false;
 }
 
-/* A server that is slow to answer may have been replaced. Returns when to call it again. */
+/*
+ * A server that is slow to answer, also to a dialer, may have been replaced. Returns when to call
+ * it again.
+ */
 static int64_t suspect_if_slow(lki_wire *wire, int64_t now_us) {
-    int64_t since_us = lki_link_silent_since_us(&wire->link);
+    int64_t since_us =
+        wire->dialing ? wire->dialing_since_us : lki_link_silent_since_us(&wire->link);
     if (!wire->server->session->topology->methods->suspect || since_us == LKI_NEVER)
         return LKI_NEVER;
     since_us = since_us > wire->server->suspected_us ? since_us : wire->server->suspected_us;
@@ -658,10 +663,10 @@ static int64_t wire_tend(lki_wire *wire, int64_t now_us) {
     drain(wire->server);
     lki_link_flush(link);
     take_or_leave(wire, now_us);
+    due_us = earlier(due_us, suspect_if_slow(wire, now_us));
     if (!lki_link_is_up(link))
         return wire->wanted && !wire->dialing ? earlier(due_us, wire->next_dial_us) : due_us;
     due_us = earlier(due_us, silence_end_us(wire));
-    due_us = earlier(due_us, suspect_if_slow(wire, now_us));
     bool to_read = is_messages(wire) || lki_link_has_requests(link);
     if (to_read && !link->kept)
         due_us = earlier(due_us, now_us + 2 * KEEPER_DELAY_US);

@@ -27,6 +27,7 @@ typedef struct {
     bool has_dialer; /* `dialer` is a thread that has not been joined */
     pthread_t dialer;
     int stop_fd; /* an eventfd, readable: the dialer should give up */
+    int64_t dialing_since_us;
     /*
      * The socket while the dialer connects and greets, else -1. A child after fork() closes it.
      * Used without the monitor.
