@@ -14,6 +14,7 @@
 
 #include "tls_server.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,14 +22,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FAKES = 3, TEXT_MOST = 1024 };
+enum { FAKES = 3, TEXT_MOST = 1024, GUESTS_MOST = 32 };
+
+#define SILENCE "silence" /* an answer that is not sent */
 
 typedef struct {
     int door;
     unsigned port;
     pthread_t thread;
     pthread_mutex_t mutex;
-    char answer[TEXT_MOST];  /* to every request; "": hangs up */
+    char answer[TEXT_MOST];  /* to every request; "": hangs up; or SILENCE */
+    unsigned delay_ms;       /* before each answer */
     char address[TEXT_MOST]; /* to GET-MASTER-ADDR-BY-NAME; "": as to the others */
     atomic_uint questions;   /* how many connections it had */
 } fake;
@@ -42,17 +46,34 @@ static inline bool answer_one(fake *self, int fd) {
     bool wants_address = strstr(request, "GET-MASTER-ADDR-BY-NAME");
     pthread_mutex_lock(&self->mutex);
     memcpy(answer, wants_address && *self->address ? self->address : self->answer, sizeof answer);
+    unsigned delay_ms = self->delay_ms;
     pthread_mutex_unlock(&self->mutex);
+    if (strcmp(answer, SILENCE) == 0)
+        return true;
+    usleep(delay_ms * 1000);
     send(fd, answer, strlen(answer), MSG_NOSIGNAL);
     return *answer;
 }
 
 static inline void *answer_all(void *context) {
     fake *self = context;
-    for (int fd; (fd = accept(self->door, NULL, NULL)) >= 0; close(fd)) {
-        atomic_fetch_add(&self->questions, 1);
-        while (answer_one(self, fd)) {}
+    struct pollfd polled[1 + GUESTS_MOST] = {{self->door, POLLIN, 0}};
+    nfds_t count = 1;
+    for (int fd = 0; fd >= 0 && poll(polled, count, -1) > 0;) {
+        for (nfds_t i = count - 1; i > 0; i--)
+            if (polled[i].revents && !answer_one(self, polled[i].fd)) {
+                close(polled[i].fd);
+                polled[i] = polled[--count];
+            }
+        if (!polled[0].revents || count > GUESTS_MOST)
+            continue;
+        if ((fd = accept(self->door, NULL, NULL)) >= 0) {
+            atomic_fetch_add(&self->questions, 1);
+            polled[count++] = (struct pollfd){fd, POLLIN, 0};
+        }
     }
+    while (count > 1)
+        close(polled[--count].fd);
     return NULL;
 }
 
@@ -70,6 +91,7 @@ static inline void fakes_start(void) {
         pthread_mutex_init(&fakes[i].mutex, NULL);
         assert_int_equal(pthread_create(&fakes[i].thread, NULL, answer_all, &fakes[i]), 0);
         fakes[i].address[0] = 0;
+        fakes[i].delay_ms = 0;
         fake_says(i, "");
     }
 }
