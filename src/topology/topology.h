@@ -44,7 +44,7 @@ typedef struct {
      * Returns each pair once, in order. False: there is no further one. NULL: as for server_of.
      */
     bool (*take_move)(lki_topology *, size_t *from, size_t *to);
-    /* A server does not answer, or refuses: find out soon who has its slots. May be NULL. */
+    /* A server does not answer, or refuses: find out soon who has its locks. May be NULL. */
     void (*suspect)(lki_topology *);
     /*
      * Where the server is now. Called before each attempt to connect, on any thread, without the
