@@ -17,9 +17,9 @@
 
 enum {
     CONNECT_MS = 1000,
-    PAUSE_MS = 1000,  /* before a sentinel is tried again, or the sentinels are asked again */
-    QUIET_MS = 5000,  /* without news, the listener makes sure that the sentinels are there */
-    OTHERS_MS = 100,  /* when enough sentinels have answered, a dialer waits so long for the others */
+    PAUSE_MS = 1000,    /* before a sentinel is tried again, or the sentinels are asked again */
+    QUIET_MS = 5000,    /* without news, the listener makes sure that the sentinels are there */
+    OTHERS_MS = 100,    /* how long a dialer waits for the last ones when enough have answered */
     JUST_TOLD_MS = 1000 /* so soon after the listener's news, a dialer need not ask */
 };
 
@@ -38,7 +38,7 @@ typedef struct {
     const sentinels *all;
     const lki_endpoint *sentinel;
     ear_state state;
-    /* While it opens, a thread has `talk`: a machine that is gone would keep the listener waiting. */
+    /* While it opens, a thread has `talk`: the listener must not wait for a dead machine. */
     pthread_t opener;
     atomic_bool is_tried; /* the opener has ended */
     bool is_connected;    /* and `talk` is a connection */
@@ -61,7 +61,7 @@ struct sentinels {
     lki_watcher watcher;
     pthread_t listener;
     bool is_listening;        /* the thread exists */
-    int changed_fd;           /* an eventfd, readable: an opener has ended, or is_suspected is set */
+    int changed_fd;           /* an eventfd, readable: an opener has ended, or is_suspected */
     atomic_bool is_suspected; /* the session suspects the master */
 
     /* The listener's. */
@@ -393,7 +393,7 @@ static void *listen_to_all(void *context) {
             check_us = lki_after_ms(lki_now_us(), QUIET_MS);
             for (size_t i = 0; i < self->seeds.count; i++)
                 ear_check(&self->ears[i]);
-            self->asks_again = true; /* a message may have been lost with the sentinel that sent it */
+            self->asks_again = true; /* a message may have been lost together with its sentinel */
         }
         ask_if_needed(self);
         take_answers(self);
