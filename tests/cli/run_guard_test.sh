@@ -97,7 +97,7 @@ test_the_guard_killed_ends_what_the_command_has_started_too() {
 # As by `pkill -KILL latchkey`, but only here. If that killed the guard too, nobody would end the grandchild.
 test_run_killed_by_its_name_ends_what_the_command_has_started() {
     local named
-    begin "$latchkey" run a sh -c 'echo "$PPID" >guard; sleep 1000 & echo $! >grandchild; wait'
+    begin "$latchkey" run --lease 6 a sh -c 'echo "$PPID" >guard; sleep 1000 & echo $! >grandchild; wait'
     eventually test -s grandchild
     named=$(pgrep latchkey | grep -xE "$begun|$(cat guard)")
     [ "$named" = "$begun" ] || fail "its name is $(cat "/proc/$(cat guard)/comm")"
