@@ -3,7 +3,6 @@
  * a replica takes its place; or a slot of a cluster moves. Each ends when the site is settled again.
  */
 #include "draw.h"
-#include "journal.h"
 #include "nemesis.h"
 #include "test_memory.h"
 
@@ -11,26 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FAILOVER_MOST_MS = 60000, LAG_LEAST_MS = 200, LAG_MOST_MS = 500, SERVERS_MOST = 32 };
-
-static const char *draw_lock(attack *self) {
-    return journal_locks[draw(&self->seed, JOURNAL_LOCKS)].name;
-}
-
-/* Sets the target: the server that has a lock. */
-static bool aim_at_master(attack *self) {
-    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
-        return false;
-    self->target = site_owner(self->servers, draw_lock(self));
-    return self->target >= 0;
-}
+enum { LAG_LEAST_MS = 200, LAG_MOST_MS = 500, SERVERS_MOST = 32 };
 
 static test_node *target_of(const attack *self) {
     return site_node(self->servers, (size_t)self->target);
-}
-
-static bool settles(attack *self) {
-    return site_wait_until_settled(self->servers, FAILOVER_MOST_MS);
 }
 
 /* Whether this server is a replica of the target. The target must run. */
@@ -45,9 +28,9 @@ static bool is_replaced(const attack *self) {
     test_cluster *cluster = site_cluster(self->servers);
     if (!cluster)
         return test_sentinels_wait_for_other_master(site_sentinels(self->servers), self->target,
-                                                    FAILOVER_MOST_MS) >= 0;
+                                                    ATTACK_MOST_MS) >= 0;
     return test_cluster_wait_for_other_owner(cluster, self->move.slot, self->target,
-                                             FAILOVER_MOST_MS) >= 0;
+                                             ATTACK_MOST_MS) >= 0;
 }
 
 /* Of the target, some slot: so that its next owner can be found when the target is gone. */
@@ -66,20 +49,20 @@ static bool note_slot(attack *self) {
 /* ------------------------------------------------------------------------------ death */
 
 bool master_kill(attack *self) {
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!attack_aim(self) || !note_slot(self))
         return false;
     test_node_kill(target_of(self));
     return is_replaced(self);
 }
 
 bool master_revive(attack *self) {
-    return test_node_restart(target_of(self)) && settles(self);
+    return test_node_restart(target_of(self)) && attack_settle(self);
 }
 
 /* From some instant on, the replicas learn nothing more; then the master dies. */
 bool master_lag_and_kill(attack *self) {
     bool paused[SERVERS_MOST] = {false};
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!attack_aim(self) || !note_slot(self))
         return false;
     for (size_t i = 0; i < site_server_count(self->servers); i++)
         paused[i] = is_its_replica(self, i);
@@ -99,7 +82,7 @@ bool master_lag_and_kill(attack *self) {
 /* ------------------------------------------------------------------------------ stopping */
 
 bool master_stop(attack *self) {
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!attack_aim(self) || !note_slot(self))
         return false;
     test_node_pause(target_of(self));
     return is_replaced(self);
@@ -108,11 +91,11 @@ bool master_stop(attack *self) {
 /* It says for a moment that it is the master still. */
 bool master_resume(attack *self) {
     test_node_continue(target_of(self));
-    return settles(self);
+    return attack_settle(self);
 }
 
 bool replica_stop(attack *self) {
-    if (!aim_at_master(self))
+    if (!attack_aim(self))
         return false;
     for (size_t i = 0; i < site_server_count(self->servers); i++)
         if (is_its_replica(self, i)) {
@@ -125,24 +108,35 @@ bool replica_stop(attack *self) {
 
 bool replica_continue(attack *self) {
     test_node_continue(target_of(self));
-    return settles(self);
+    return attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ on request */
 
 bool failover_on_request(attack *self) {
     test_cluster *cluster = site_cluster(self->servers);
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!attack_aim(self) || !note_slot(self))
         return false;
     if (!cluster)
-        return test_sentinels_fail_over(site_sentinels(self->servers), 0, FAILOVER_MOST_MS) &&
+        return test_sentinels_fail_over(site_sentinels(self->servers), 0, ATTACK_MOST_MS) &&
                is_replaced(self);
     int replica = test_cluster_replica_of(cluster, self->target);
-    return replica >= 0 && test_cluster_fail_over(cluster, (size_t)replica, NULL, FAILOVER_MOST_MS);
+    return replica >= 0 && test_cluster_fail_over(cluster, (size_t)replica, NULL, ATTACK_MOST_MS);
+}
+
+/* The clocks of the other servers step first, so that the next master has another time. */
+bool failover_with_other_clock(attack *self) {
+    if (!attack_aim(self))
+        return false;
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        if ((int)i != self->target)
+            test_server_step_clock(site_server(self->servers, i),
+                                   1000 * (int64_t)(draw(&self->seed, 1000) - 500));
+    return failover_on_request(self);
 }
 
 bool failover_done(attack *self) {
-    return settles(self);
+    return attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ a partition */
@@ -152,7 +146,7 @@ bool failover_done(attack *self) {
  * the clients do not. It needs no rights on the machine, as network namespaces would.
  */
 bool master_isolate(attack *self) {
-    if (!aim_at_master(self))
+    if (!attack_aim(self))
         return false;
     size_t master = (size_t)self->target;
     return site_tell(self->servers, master, "ACL SETUSER default off") &&
@@ -162,7 +156,7 @@ bool master_isolate(attack *self) {
 
 bool master_rejoin(attack *self) {
     return site_tell(self->servers, (size_t)self->target, "ACL SETUSER default on") &&
-           settles(self);
+           attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ slots */
@@ -181,11 +175,9 @@ static int draw_other_master(attack *self) {
 
 /* The slot of one of the locks. */
 bool slot_leaves(attack *self) {
-    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
+    if (!attack_aim(self))
         return false;
-    const char *lock = draw_lock(self);
-    char *key = test_print("lk:{%s}", lock);
-    self->target = site_owner(self->servers, lock);
+    char *key = test_print("lk:{%s}", self->lock);
     self->move = (test_slot_move){.slot = test_key_slot(key, strlen(key)),
                                   .from = self->target,
                                   .to = draw_other_master(self)};
@@ -197,5 +189,5 @@ bool slot_leaves(attack *self) {
 bool slot_arrives(attack *self) {
     test_cluster *cluster = site_cluster(self->servers);
     return test_cluster_move_keys(cluster, &self->move) &&
-           test_cluster_move_end(cluster, &self->move) && settles(self);
+           test_cluster_move_end(cluster, &self->move) && attack_settle(self);
 }

@@ -72,7 +72,7 @@ void report_sums(FILE *out, const round_result *results, size_t count) {
         if (!is_first_of_its_kind(results, i))
             continue;
         for (size_t j = i; j < count; j++)
-            if (is_alike(&results[i], &results[j]))
+            if (is_alike(&results[i], &results[j]) && results[j].fails_over)
                 add(&sum, &results[j]);
         if (sum.failovers)
             fprintf(out,

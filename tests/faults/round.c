@@ -242,8 +242,7 @@ static bool play(scene *self) {
     end_clients(self);
     look_for_surprise(self);
     judge(self);
-    if (self->how.clock_us < 0) /* a lock keeps its token until the clock has passed it */
-        test_server_step_clock(site_server(self->servers, 0), -self->how.clock_us);
+    site_align_clocks(self->servers);
     self->result->litter =
         count_litter(self->servers, self->notes, self->settings->limit_ms, stderr);
     return true;
@@ -252,6 +251,7 @@ static bool play(scene *self) {
 round_result round_run(site *servers, const nemesis *cause, const round_settings *settings) {
     round_result result = {.site = site_kind_name(site_get_kind(servers)),
                            .nemesis = cause->name,
+                           .fails_over = cause->fails_over && !cause->jumps,
                            .min_replicas = settings->min_replicas};
     scene self = {.servers = servers, .cause = cause, .settings = settings, .result = &result};
     result.failed = !play(&self);

@@ -20,6 +20,7 @@ typedef struct {
     int min_replicas;
     size_t operations, grants, losses; /* losses that on_lost told */
     size_t faults, failovers;
+    bool fails_over;     /* that is the fault, and nothing else lets two clients hold a lock at once */
     size_t overlaps;     /* two held at once, where the topology allows it */
     size_t late_writes;  /* that the store refused */
     int64_t recovery_ms; /* the longest wait of a call after the last fault */
