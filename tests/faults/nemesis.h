@@ -15,7 +15,10 @@ typedef struct {
     unsigned seed;
     int target;          /* the server that the present fault is about */
     const char *lock;    /* a lock of that server, when the attack aimed at it */
-    test_slot_move move; /* the slot that moves */
+    test_slot_move move; /* the slot that moves, or one of the target */
+    unsigned masters;    /* of a failover: a bit for each server that was a master before */
+    int successor;       /* the server that is a master since then */
+    int64_t served_ns;   /* when it was first seen to be one */
 } attack;
 
 typedef struct {

@@ -1,6 +1,6 @@
 /*
- * Calls that begin while the master of sentinels is silent, and end at the next master: try calls, and
- * async ones. docs/GUARANTEES.md has the table. sentinel_test.c has the holders and waiters.
+ * Calls that begin while the master of sentinels is silent, and end at the next master: try calls,
+ * and async ones. docs/GUARANTEES.md has the table. sentinel_test.c has the holders and waiters.
  */
 #include "sentinels.h"
 #include "world.h"
@@ -33,7 +33,10 @@ static test_node *server_at(int index) {
     return test_sentinels_server(site, (size_t)index);
 }
 
-/* Until the replicas have what the master has. WAIT only waits for what its own connection has written. */
+/*
+ * Until the replicas have what the master has. WAIT only waits for what its own connection has
+ * written.
+ */
 static void replicate(void) {
     redisContext *context = test_node_connect(server_at(former));
     freeReplyObject(redisCommand(context, "SET replicated yes"));

@@ -1,7 +1,7 @@
 /*
- * A network that falls apart: a master of a cluster and some clients are on one side, all other nodes
- * and clients on the other. The replica of the master takes its place. What each client is told, until
- * the network is whole again and after that.
+ * A network that falls apart: a master of a cluster and some clients are on one side, all other
+ * nodes and clients on the other. The replica of the master takes its place. What each client is
+ * told, until the network is whole again and after that.
  *
  * The sides are network namespaces. Where this user may not make them, the tests say so, and are
  * skipped.
@@ -72,7 +72,10 @@ static char *address_of(int node) {
     return world_print("%s:%d", test_node_address(at), test_node_port(at));
 }
 
-/* Until the replica has what the master has. WAIT only waits for what its own connection has written. */
+/*
+ * Until the replica has what the master has. WAIT only waits for what its own connection has
+ * written.
+ */
 static void replicate(const char *name) {
     redisContext *context = test_node_connect(test_cluster_node(cluster, 0));
     freeReplyObject(redisCommand(context, "SET replicated:{%s} yes", name));
