@@ -200,3 +200,36 @@ int64_t longest_wait_after(const journal_call *calls, size_t count, int64_t inst
     }
     return longest_ns / 1000000;
 }
+
+static bool was_waiting(const journal_call *call, int64_t instant_ns) {
+    return (call->kind == CALL_TIMED || call->kind == CALL_BLOCKING || call->kind == CALL_ASYNC) &&
+           call->began_ns < instant_ns && call->ended_ns >= instant_ns;
+}
+
+/* When the holds of this instant were last valid; the instant itself: there are none. */
+static int64_t held_until(const history_hold *holds, size_t count, unsigned lock,
+                          int64_t instant_ns) {
+    int64_t until_ns = instant_ns;
+    for (size_t i = 0; i < count; i++)
+        if (holds[i].lock == lock && holds[i].from_ns <= instant_ns && holds[i].to_ns > until_ns)
+            until_ns = holds[i].to_ns;
+    return until_ns;
+}
+
+int64_t next_grant_within(const journal_call *calls, size_t call_count, const history_hold *holds,
+                          size_t hold_count, unsigned lock, history_span span) {
+    int64_t until_ns = held_until(holds, hold_count, lock, span.from_ns), granted_ns = span.to_ns;
+    bool is_wanted = false;
+    for (size_t i = 0; i < call_count; i++) {
+        const journal_call *call = &calls[i];
+        if (call->lock != lock)
+            continue;
+        is_wanted = is_wanted || was_waiting(call, span.from_ns);
+        if (call->kind <= CALL_UPGRADE && call->status == LK_OK && call->ended_ns >= span.from_ns &&
+            call->ended_ns < granted_ns)
+            granted_ns = call->ended_ns;
+    }
+    if (!is_wanted)
+        return -1;
+    return (granted_ns - (granted_ns > until_ns ? until_ns : span.from_ns)) / 1000000;
+}

@@ -44,6 +44,14 @@ typedef bool was_killed_fn(unsigned worker, const void *context);
 size_t check_forgotten(const journal_call *, size_t count, was_killed_fn *, const void *context,
                        FILE *out);
 
+/*
+ * A call was waiting for the lock at the begin of this span: how long it took until the lock was
+ * next granted, or until the end of the span, in ms. If the lock was held at the begin, the time
+ * begins when that hold was last valid. -1: no call was waiting.
+ */
+int64_t next_grant_within(const journal_call *, size_t call_count, const history_hold *,
+                          size_t hold_count, unsigned lock, history_span);
+
 /* The longest time that a call took to return after this instant, in ms. */
 int64_t longest_wait_after(const journal_call *, size_t count, int64_t instant_ns);
 

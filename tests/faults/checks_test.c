@@ -204,6 +204,19 @@ static void recovery_counts_the_calls_that_were_waiting(void **state) {
     assert_int_equal(longest_wait_after(calls, 4, 200 * MS), 100);
 }
 
+static void the_next_grant_counts_if_a_call_is_waiting_and_from_the_end_of_the_hold(void **state) {
+    (void)state;
+    journal_call calls[] = {call(1, LK_WRITE, 7, 100, 190), call(2, LK_WRITE, 8, 210, 250),
+                            call(3, LK_WRITE, 9, 100, 300)};
+    history_hold holds[] = {{.from_ns = 190 * MS, .to_ns = 230 * MS},
+                            {.from_ns = 260 * MS, .to_ns = 290 * MS}};
+    history_span span = {200 * MS, 900 * MS}, brief = {200 * MS, 240 * MS};
+    assert_int_equal(next_grant_within(calls, 3, holds, 0, calls[0].lock, span), 50);
+    assert_int_equal(next_grant_within(calls, 3, holds, 0, calls[0].lock, brief), 40);
+    assert_int_equal(next_grant_within(calls, 3, holds, 2, calls[0].lock, span), 20);
+    assert_int_equal(next_grant_within(calls, 2, holds, 2, calls[0].lock, span), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_begins_later_and_is_granted_first_is_an_inversion),
@@ -221,6 +234,7 @@ int main(void) {
         cmocka_unit_test(cells_do_not_mix),
         cmocka_unit_test(a_call_that_does_not_return_is_forgotten_unless_its_worker_was_killed),
         cmocka_unit_test(recovery_counts_the_calls_that_were_waiting),
+        cmocka_unit_test(the_next_grant_counts_if_a_call_is_waiting_and_from_the_end_of_the_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,21 @@
 /* The table of the faults; see nemesis.h. */
 #include "nemesis.h"
 
+#include "draw.h"
+#include "journal.h"
+
+bool attack_settle(attack *self) {
+    return site_wait_until_settled(self->servers, ATTACK_MOST_MS);
+}
+
+bool attack_aim(attack *self) {
+    if (!attack_settle(self))
+        return false;
+    self->lock = journal_locks[draw(&self->seed, JOURNAL_LOCKS)].name;
+    self->target = site_owner(self->servers, self->lock);
+    return self->target >= 0;
+}
+
 static bool client_kill(attack *self) {
     crew_replace(self->clients, &self->seed);
     return true;
@@ -45,6 +60,12 @@ const nemesis nemeses[] = {
      .begin = net_cut,
      .end = net_whole,
      .moves_queue = true},
+    {.name = "clients-cut",
+     .sites = SITE_FAILS_OVER,
+     .shortest_ms = 10,
+     .longest_ms = 150,
+     .begin = clients_cut,
+     .moves_queue = true},
     {.name = "half-open",
      .sites = SITE_SINGLE,
      .shortest_ms = 50,
@@ -74,7 +95,7 @@ const nemesis nemeses[] = {
      .end = net_accept,
      .moves_queue = true},
     {.name = "server-stop",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .shortest_ms = 50,
      .longest_ms = 1500,
      .begin = server_stop,
@@ -88,7 +109,7 @@ const nemesis nemeses[] = {
      .end = memory_free,
      .moves_queue = true},
     {.name = "restart",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = AOF("always"),
      .shortest_ms = 10,
      .longest_ms = 800,
@@ -96,7 +117,7 @@ const nemesis nemeses[] = {
      .end = server_restart,
      .moves_queue = true},
     {.name = "kill-always",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = AOF("always"),
      .shortest_ms = 10,
      .longest_ms = 800,
@@ -106,7 +127,7 @@ const nemesis nemeses[] = {
     /* The kernel has what a killed process wrote. But with everysec, the server does not write
      * while an fsync goes on; so only here the death of the process alone can lose data. */
     {.name = "kill-everysec",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = AOF("everysec"),
      .shortest_ms = 10,
      .longest_ms = 800,
@@ -116,7 +137,7 @@ const nemesis nemeses[] = {
      .moves_queue = true,
      .leaves_holds = true},
     {.name = "kill-no",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = AOF("no"),
      .shortest_ms = 10,
      .longest_ms = 800,
@@ -124,7 +145,7 @@ const nemesis nemeses[] = {
      .end = server_restart,
      .moves_queue = true},
     {.name = "kill-unsaved",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = AOF("none"),
      .shortest_ms = 10,
      .longest_ms = 800,
@@ -133,7 +154,7 @@ const nemesis nemeses[] = {
      .forgets = true,
      .moves_queue = true},
     {.name = "clock-forward",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = {.clock = true},
      .shortest_ms = 50,
      .longest_ms = 300,
@@ -141,11 +162,20 @@ const nemesis nemeses[] = {
      .jumps = true,
      .moves_queue = true},
     {.name = "clock-back",
-     .sites = SITE_SINGLE,
+     .sites = SITE_ANY,
      .needs = {.clock = true},
      .shortest_ms = 50,
      .longest_ms = 300,
      .begin = clock_back,
+     .turns_back = true,
+     .moves_queue = true},
+    {.name = "clock-failover",
+     .sites = SITE_FAILS_OVER,
+     .needs = {.clock = true},
+     .begin = failover_with_other_clock,
+     .end = failover_done,
+     .fails_over = true,
+     .jumps = true,
      .turns_back = true,
      .moves_queue = true},
     {.name = "replica-stop",

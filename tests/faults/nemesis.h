@@ -14,8 +14,11 @@ typedef struct {
     crew *clients;
     unsigned seed;
     int target;          /* the server that the present fault is about */
-    int64_t clock_us;    /* how far the clock of the server is ahead */
-    test_slot_move move; /* the slot that moves */
+    const char *lock;    /* a lock of that server, when the attack aimed at it */
+    test_slot_move move; /* the slot that moves, or one of the target */
+    unsigned masters;    /* of a failover: a bit for each server that was a master before */
+    int successor;       /* the server that is a master since then */
+    int64_t served_ns;   /* when it was first seen to be one */
 } attack;
 
 typedef struct {
@@ -37,14 +40,19 @@ typedef struct {
 extern const nemesis nemeses[];
 extern const size_t nemesis_count;
 
-/* For the files of the table. Each pair is a row. */
+/* For the files of the table: how long servers may take for anything. */
+enum { ATTACK_MOST_MS = 60000 };
+bool attack_settle(attack *); /* waits until the site is settled */
+bool attack_aim(attack *);    /* the same; then draws a lock, and sets the target to its server */
+
+/* Each pair is a row. */
 typedef bool nemesis_act(attack *);
-nemesis_act script_flush, memory_full, memory_free, server_stop, server_continue, server_kill,
-    server_end, server_restart, clock_forward, clock_back; /* nemesis_server.c */
+nemesis_act script_flush, memory_full, memory_free, clients_cut, server_stop, server_continue,
+    server_kill, server_end, server_restart, clock_forward, clock_back; /* nemesis_server.c */
 nemesis_act net_cut, net_whole, net_half_open, net_silent, net_open, net_slow, net_fast, net_refuse,
     net_accept; /* nemesis_network.c */
 nemesis_act master_kill, master_revive, master_stop, master_resume, master_lag_and_kill,
-    master_isolate, master_rejoin, failover_on_request, failover_done, replica_stop,
-    replica_continue, slot_leaves, slot_arrives; /* nemesis_failover.c */
+    master_isolate, master_rejoin, failover_on_request, failover_with_other_clock, failover_done,
+    replica_stop, replica_continue, slot_leaves, slot_arrives; /* nemesis_failover.c */
 
 #endif

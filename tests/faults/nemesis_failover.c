@@ -3,34 +3,18 @@
  * a replica takes its place; or a slot of a cluster moves. Each ends when the site is settled again.
  */
 #include "draw.h"
-#include "journal.h"
 #include "nemesis.h"
 #include "test_memory.h"
+#include "waiting.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { FAILOVER_MOST_MS = 60000, LAG_LEAST_MS = 200, LAG_MOST_MS = 500, SERVERS_MOST = 32 };
-
-static const char *draw_lock(attack *self) {
-    return journal_locks[draw(&self->seed, JOURNAL_LOCKS)].name;
-}
-
-/* Sets the target: the server that has a lock. */
-static bool aim_at_master(attack *self) {
-    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
-        return false;
-    self->target = site_owner(self->servers, draw_lock(self));
-    return self->target >= 0;
-}
+enum { LAG_LEAST_MS = 200, LAG_MOST_MS = 500, SERVERS_MOST = 32 };
 
 static test_node *target_of(const attack *self) {
     return site_node(self->servers, (size_t)self->target);
-}
-
-static bool settles(attack *self) {
-    return site_wait_until_settled(self->servers, FAILOVER_MOST_MS);
 }
 
 /* Whether this server is a replica of the target. The target must run. */
@@ -40,46 +24,73 @@ static bool is_its_replica(const attack *self, size_t server) {
            role.master_port == test_node_port(target_of(self));
 }
 
-/* Waits until another server than the target has its role. */
-static bool is_replaced(const attack *self) {
-    test_cluster *cluster = site_cluster(self->servers);
-    if (!cluster)
-        return test_sentinels_wait_for_other_master(site_sentinels(self->servers), self->target,
-                                                    FAILOVER_MOST_MS) >= 0;
-    return test_cluster_wait_for_other_owner(cluster, self->move.slot, self->target,
-                                             FAILOVER_MOST_MS) >= 0;
+static bool is_master(const attack *self, size_t server) {
+    return test_node_is_master(site_node(self->servers, server));
 }
 
-/* Of the target, some slot: so that its next owner can be found when the target is gone. */
-static bool note_slot(attack *self) {
-    test_cluster *cluster = site_cluster(self->servers);
-    if (!cluster)
-        return true;
-    for (int slot = 0; slot < TEST_SLOTS; slot += TEST_SLOTS / 64)
-        if (test_cluster_owner(cluster, slot) == self->target) {
-            self->move.slot = slot;
-            return true;
-        }
+static int slot_of(const char *lock) {
+    char *key = test_print("lk:{%s}", lock);
+    int slot = test_key_slot(key, strlen(key));
+    free(key);
+    return slot;
+}
+
+/* Aims at a master that shall be replaced. */
+static bool prepare(attack *self) {
+    if (!attack_aim(self))
+        return false;
+    self->move.slot = slot_of(self->lock);
+    self->masters = 0;
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        self->masters |= (unsigned)is_master(self, i) << i;
+    return true;
+}
+
+static void note_successor(attack *self, size_t server) {
+    self->successor = (int)server;
+    self->served_ns = history_now_ns();
+}
+
+/* Waits until a server that was none is a master. */
+static bool has_successor(attack *self) {
+    for (int64_t end_ms = test_wait_end(ATTACK_MOST_MS); test_wait_on(end_ms);)
+        for (size_t i = 0; i < site_server_count(self->servers); i++)
+            if (!(self->masters >> i & 1) && is_master(self, i)) {
+                note_successor(self, i);
+                return true;
+            }
     return false;
+}
+
+/* Waits until the others agree that another server than the target has its role. */
+static bool is_replaced(attack *self) {
+    test_cluster *cluster = site_cluster(self->servers);
+    if (!has_successor(self))
+        return false;
+    if (!cluster)
+        return test_sentinels_wait_for_other_master(site_sentinels(self->servers), self->target,
+                                                    ATTACK_MOST_MS) >= 0;
+    return test_cluster_wait_for_other_owner(cluster, self->move.slot, self->target,
+                                             ATTACK_MOST_MS) >= 0;
 }
 
 /* ------------------------------------------------------------------------------ death */
 
 bool master_kill(attack *self) {
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!prepare(self))
         return false;
     test_node_kill(target_of(self));
     return is_replaced(self);
 }
 
 bool master_revive(attack *self) {
-    return test_node_restart(target_of(self)) && settles(self);
+    return test_node_restart(target_of(self)) && attack_settle(self);
 }
 
 /* From some instant on, the replicas learn nothing more; then the master dies. */
 bool master_lag_and_kill(attack *self) {
     bool paused[SERVERS_MOST] = {false};
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!prepare(self))
         return false;
     for (size_t i = 0; i < site_server_count(self->servers); i++)
         paused[i] = is_its_replica(self, i);
@@ -99,7 +110,7 @@ bool master_lag_and_kill(attack *self) {
 /* ------------------------------------------------------------------------------ stopping */
 
 bool master_stop(attack *self) {
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!prepare(self))
         return false;
     test_node_pause(target_of(self));
     return is_replaced(self);
@@ -108,11 +119,11 @@ bool master_stop(attack *self) {
 /* It says for a moment that it is the master still. */
 bool master_resume(attack *self) {
     test_node_continue(target_of(self));
-    return settles(self);
+    return attack_settle(self);
 }
 
 bool replica_stop(attack *self) {
-    if (!aim_at_master(self))
+    if (!attack_aim(self))
         return false;
     for (size_t i = 0; i < site_server_count(self->servers); i++)
         if (is_its_replica(self, i)) {
@@ -125,24 +136,41 @@ bool replica_stop(attack *self) {
 
 bool replica_continue(attack *self) {
     test_node_continue(target_of(self));
-    return settles(self);
+    return attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ on request */
 
 bool failover_on_request(attack *self) {
     test_cluster *cluster = site_cluster(self->servers);
-    if (!aim_at_master(self) || !note_slot(self))
+    if (!prepare(self))
         return false;
     if (!cluster)
-        return test_sentinels_fail_over(site_sentinels(self->servers), 0, FAILOVER_MOST_MS) &&
+        return test_sentinels_fail_over(site_sentinels(self->servers), 0, ATTACK_MOST_MS) &&
                is_replaced(self);
     int replica = test_cluster_replica_of(cluster, self->target);
-    return replica >= 0 && test_cluster_fail_over(cluster, (size_t)replica, NULL, FAILOVER_MOST_MS);
+    if (replica < 0 ||
+        !test_cluster_fail_over(cluster, (size_t)replica, NULL, ATTACK_MOST_MS))
+        return false;
+    /* Redis 7.0 may count votes of an earlier failover. Then the replica is the master only for a
+     * moment, so nobody waits until the others agree. */
+    note_successor(self, (size_t)replica);
+    return true;
+}
+
+/* The clocks of the other servers step first, so that the next master has another time. */
+bool failover_with_other_clock(attack *self) {
+    if (!attack_aim(self))
+        return false;
+    for (size_t i = 0; i < site_server_count(self->servers); i++)
+        if ((int)i != self->target)
+            test_server_step_clock(site_server(self->servers, i),
+                                   1000 * (int64_t)(draw(&self->seed, 1000) - 500));
+    return failover_on_request(self);
 }
 
 bool failover_done(attack *self) {
-    return settles(self);
+    return attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ a partition */
@@ -152,7 +180,7 @@ bool failover_done(attack *self) {
  * the clients do not. It needs no rights on the machine, as network namespaces would.
  */
 bool master_isolate(attack *self) {
-    if (!aim_at_master(self))
+    if (!prepare(self))
         return false;
     size_t master = (size_t)self->target;
     return site_tell(self->servers, master, "ACL SETUSER default off") &&
@@ -162,14 +190,10 @@ bool master_isolate(attack *self) {
 
 bool master_rejoin(attack *self) {
     return site_tell(self->servers, (size_t)self->target, "ACL SETUSER default on") &&
-           settles(self);
+           attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ slots */
-
-static bool is_master(const attack *self, size_t server) {
-    return test_node_is_master(site_node(self->servers, server));
-}
 
 static int draw_other_master(attack *self) {
     int count = (int)site_server_count(self->servers), first = draw(&self->seed, count);
@@ -181,15 +205,11 @@ static int draw_other_master(attack *self) {
 
 /* The slot of one of the locks. */
 bool slot_leaves(attack *self) {
-    if (!site_wait_until_settled(self->servers, FAILOVER_MOST_MS))
+    if (!attack_aim(self))
         return false;
-    const char *lock = draw_lock(self);
-    char *key = test_print("lk:{%s}", lock);
-    self->target = site_owner(self->servers, lock);
-    self->move = (test_slot_move){.slot = test_key_slot(key, strlen(key)),
+    self->move = (test_slot_move){.slot = slot_of(self->lock),
                                   .from = self->target,
                                   .to = draw_other_master(self)};
-    free(key);
     return self->move.from >= 0 && self->move.to >= 0 &&
            test_cluster_move_begin(site_cluster(self->servers), &self->move);
 }
@@ -197,5 +217,5 @@ bool slot_leaves(attack *self) {
 bool slot_arrives(attack *self) {
     test_cluster *cluster = site_cluster(self->servers);
     return test_cluster_move_keys(cluster, &self->move) &&
-           test_cluster_move_end(cluster, &self->move) && settles(self);
+           test_cluster_move_end(cluster, &self->move) && attack_settle(self);
 }

@@ -26,41 +26,56 @@ bool memory_free(attack *self) {
     return tell_all(self, "CONFIG SET maxmemory 0");
 }
 
+/* All clients of a master, also sentinels. Replicas stay. */
+bool clients_cut(attack *self) {
+    return attack_aim(self) &&
+           site_tell(self->servers, (size_t)self->target, "CLIENT KILL TYPE pubsub") &&
+           site_tell(self->servers, (size_t)self->target, "CLIENT KILL TYPE normal");
+}
+
 /* ------------------------------------------------------------------------------ the process */
 
-static test_server *server_of(const attack *self) {
-    return site_server(self->servers, 0);
+static test_server *target_of(const attack *self) {
+    return site_server(self->servers, (size_t)self->target);
 }
 
 bool server_stop(attack *self) {
-    test_server_pause(server_of(self));
+    if (!attack_aim(self))
+        return false;
+    test_server_pause(target_of(self));
     return true;
 }
 
 bool server_continue(attack *self) {
-    test_server_continue(server_of(self));
-    return true;
+    test_server_continue(target_of(self));
+    return attack_settle(self);
 }
 
 bool server_kill(attack *self) {
-    test_server_end(server_of(self), SIGKILL);
+    if (!attack_aim(self))
+        return false;
+    test_server_end(target_of(self), SIGKILL);
     return true;
 }
 
 bool server_end(attack *self) {
-    test_server_end(server_of(self), SIGTERM);
+    if (!attack_aim(self))
+        return false;
+    test_server_end(target_of(self), SIGTERM);
     return true;
 }
 
 bool server_restart(attack *self) {
-    return test_server_start_again(server_of(self));
+    return test_server_start_again(target_of(self)) && attack_settle(self);
 }
 
 /* ------------------------------------------------------------------------------ the clock */
 
-static void step_clock(attack *self, int64_t us) {
-    test_server_step_clock(server_of(self), us);
-    self->clock_us += us;
+static bool step_clock(attack *self, int64_t ms) {
+    if (!attack_aim(self))
+        return false;
+    test_server_step_clock(target_of(self), ms * 1000);
+    return true;
 }
 
 /*
@@ -68,11 +83,10 @@ static void step_clock(attack *self, int64_t us) {
  * another round than the step.
  */
 bool clock_forward(attack *self) {
-    step_clock(self, 1000 * (int64_t)draw(&self->seed, draw(&self->seed, 4) ? 300 : 3000));
-    return tell_all(self, "PING") && tell_all(self, "PING");
+    return step_clock(self, draw(&self->seed, draw(&self->seed, 4) ? 300 : 3000)) &&
+           tell_all(self, "PING") && tell_all(self, "PING");
 }
 
 bool clock_back(attack *self) {
-    step_clock(self, -1000 * (int64_t)draw(&self->seed, 300));
-    return true;
+    return step_clock(self, -draw(&self->seed, 300));
 }

@@ -4,14 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char head_format[] = "%-9s %-14s %3s %9s %7s %9s %7s %9s %8s %9s %10s\n";
+static const char head_format[] = "%-9s %-14s %3s %9s %7s %9s %7s %9s %8s %9s %9s %10s\n";
 static const char row_format[] =
-    "%-9s %-14s %3d %9zu %7zu %9zu %7zu %9zu %8zu %9" PRId64 " %10zu%s\n";
+    "%-9s %-14s %3d %9zu %7zu %9zu %7zu %9zu %8zu %9" PRId64 " %9s %10zu%s\n";
 
 void report_head(FILE *out) {
     fprintf(out, head_format, "topology", "fault", "min", "operations", "faults", "grants",
-            "losses", "overlaps", "refused", "recovered", "violations");
-    fprintf(out, head_format, "", "", "rep", "", "", "", "told", "allowed", "writes", "in ms", "");
+            "losses", "overlaps", "refused", "recovered", "granted", "violations");
+    fprintf(out, head_format, "", "", "rep", "", "", "", "told", "allowed", "writes", "in ms",
+            "in ms", "");
 }
 
 void report_round(FILE *out, const round_result *result) {
@@ -22,9 +23,12 @@ void report_round(FILE *out, const round_result *result) {
                  {"store", result->store},         {"order", result->order},
                  {"forgotten", result->forgotten}, {"litter", result->litter},
                  {"statuses", result->statuses}};
+    char granted[24] = "-";
+    if (result->grant_ms >= 0)
+        snprintf(granted, sizeof granted, "%" PRId64, result->grant_ms);
     fprintf(out, row_format, result->site, result->nemesis, result->min_replicas,
             result->operations, result->faults, result->grants, result->losses, result->overlaps,
-            result->late_writes, result->recovery_ms, round_violations(result),
+            result->late_writes, result->recovery_ms, granted, round_violations(result),
             result->failed ? "  THE HARNESS FAILED" : "");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].count)
@@ -49,6 +53,8 @@ static void add(round_result *sum, const round_result *one) {
     sum->statuses += one->statuses;
     if (one->recovery_ms > sum->recovery_ms)
         sum->recovery_ms = one->recovery_ms;
+    if (one->grant_ms > sum->grant_ms)
+        sum->grant_ms = one->grant_ms;
 }
 
 static bool is_alike(const round_result *a, const round_result *b) {
@@ -63,7 +69,7 @@ static bool is_first_of_its_kind(const round_result *results, size_t index) {
 }
 
 void report_sums(FILE *out, const round_result *results, size_t count) {
-    round_result all = {.site = "all", .nemesis = ""};
+    round_result all = {.site = "all", .nemesis = "", .grant_ms = -1};
     for (size_t i = 0; i < count; i++)
         add(&all, &results[i]);
     report_round(out, &all);
@@ -72,7 +78,7 @@ void report_sums(FILE *out, const round_result *results, size_t count) {
         if (!is_first_of_its_kind(results, i))
             continue;
         for (size_t j = i; j < count; j++)
-            if (is_alike(&results[i], &results[j]))
+            if (is_alike(&results[i], &results[j]) && results[j].fails_over)
                 add(&sum, &results[j]);
         if (sum.failovers)
             fprintf(out,

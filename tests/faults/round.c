@@ -22,6 +22,12 @@ enum {
     SETTLE_MOST_MS = 60000
 };
 
+/* A new master of these locks (a bit for each), from its first moment to the next fault. */
+typedef struct {
+    history_span span;
+    unsigned locks;
+} service;
+
 typedef struct {
     site *servers;
     const nemesis *cause;
@@ -38,6 +44,8 @@ typedef struct {
     size_t surprise_count;
     int64_t generation, generation_ns; /* of the site, when the harness last looked */
     int64_t calm_ns;                   /* when the last fault was over */
+    service *services;                 /* of each failover that the harness made */
+    size_t service_count;
 } scene;
 
 size_t round_violations(const round_result *result) {
@@ -81,6 +89,7 @@ static void end(scene *self) {
     store_free(self->cells);
     free(self->faults);
     free(self->surprises);
+    free(self->services);
 }
 
 /* ------------------------------------------------------------------------------ the faults */
@@ -101,11 +110,22 @@ static void look_for_surprise(scene *self) {
     self->generation_ns = history_now_ns();
 }
 
+static void note_service(scene *self) {
+    service next = {.span = {self->how.served_ns, INT64_MAX}};
+    for (unsigned i = 0; i < JOURNAL_LOCKS; i++)
+        if (site_owner(self->servers, journal_locks[i].name) == self->how.successor)
+            next.locks |= 1U << i;
+    self->services = test_grow(self->services, self->service_count, sizeof *self->services);
+    self->services[self->service_count++] = next;
+}
+
 static bool strike(scene *self) {
     const nemesis *cause = self->cause;
     int length_ms = cause->longest_ms - cause->shortest_ms;
     look_for_surprise(self);
     int64_t from_ns = history_now_ns();
+    if (self->service_count)
+        self->services[self->service_count - 1].span.to_ns = from_ns;
     bool worked = !cause->begin || cause->begin(&self->how);
     usleep((useconds_t)(cause->shortest_ms + (length_ms ? draw(&self->how.seed, length_ms) : 0)) *
            1000);
@@ -117,6 +137,7 @@ static bool strike(scene *self) {
                 history_now_ns());
     self->result->faults += cause->begin != NULL;
     if (cause->fails_over) {
+        note_service(self);
         self->result->failovers++;
         self->generation = site_generation(self->servers);
         self->generation_ns = history_now_ns();
@@ -179,6 +200,18 @@ static history_span *join_spans(const scene *self, bool faults, bool surprises, 
     return spans;
 }
 
+static void measure_grants(scene *self, const history_hold *holds, size_t count) {
+    size_t call_count;
+    const journal_call *calls = journal_calls(self->notes, &call_count);
+    for (size_t i = 0; i < self->service_count; i++)
+        for (unsigned lock = 0; lock < JOURNAL_LOCKS; lock++) {
+            int64_t ms = next_grant_within(calls, call_count, holds, count, lock,
+                                           self->services[i].span);
+            if ((self->services[i].locks >> lock & 1) && ms > self->result->grant_ms)
+                self->result->grant_ms = ms;
+        }
+}
+
 static void judge_holds(scene *self) {
     const nemesis *cause = self->cause;
     size_t count, replicas = site_replicas(self->servers);
@@ -194,6 +227,7 @@ static void judge_holds(scene *self) {
     self->result->exclusion = verdict.clashes;
     self->result->fences = verdict.old_fences;
     self->result->overlaps = verdict.excused;
+    measure_grants(self, holds, count);
     free(holds);
     free(spans);
 }
@@ -240,10 +274,11 @@ static bool play(scene *self) {
         self->result->forgotten++;
     }
     end_clients(self);
+    if (self->service_count)
+        self->services[self->service_count - 1].span.to_ns = history_now_ns();
     look_for_surprise(self);
     judge(self);
-    if (self->how.clock_us < 0) /* a lock keeps its token until the clock has passed it */
-        test_server_step_clock(site_server(self->servers, 0), -self->how.clock_us);
+    site_align_clocks(self->servers);
     self->result->litter =
         count_litter(self->servers, self->notes, self->settings->limit_ms, stderr);
     return true;
@@ -252,7 +287,9 @@ static bool play(scene *self) {
 round_result round_run(site *servers, const nemesis *cause, const round_settings *settings) {
     round_result result = {.site = site_kind_name(site_get_kind(servers)),
                            .nemesis = cause->name,
-                           .min_replicas = settings->min_replicas};
+                           .fails_over = cause->fails_over && !cause->jumps,
+                           .min_replicas = settings->min_replicas,
+                           .grant_ms = -1};
     scene self = {.servers = servers, .cause = cause, .settings = settings, .result = &result};
     result.failed = !play(&self);
     end(&self);

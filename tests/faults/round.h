@@ -20,9 +20,11 @@ typedef struct {
     int min_replicas;
     size_t operations, grants, losses; /* losses that on_lost told */
     size_t faults, failovers;
+    bool fails_over;     /* that is the fault, and clocks do not step */
     size_t overlaps;     /* two held at once, where the topology allows it */
     size_t late_writes;  /* that the store refused */
     int64_t recovery_ms; /* the longest wait of a call after the last fault */
+    int64_t grant_ms;    /* the longest from a new master to the next grant of a lock; -1: none */
     bool failed;         /* the harness itself did not work */
     size_t exclusion, fences, store, order, forgotten, litter, statuses; /* violations */
 } round_result;

@@ -33,10 +33,20 @@ static void set_urls(site *self, const char *url) {
 
 /* ------------------------------------------------------------------------------ start */
 
-static bool start_single(site *self, site_needs needs) {
+/* Room for the words of a command line about persistence. */
+typedef struct {
+    const char *words[5];
+} persistence;
+
+static persistence persistence_for(site_needs needs) {
     bool keeps = needs.fsync && strcmp(needs.fsync, "none") != 0;
-    const char *const options[] = {"--appendonly", keeps ? "yes" : "no", "--appendfsync",
-                                   keeps ? needs.fsync : "always", NULL};
+    return (persistence){{"--appendonly", keeps ? "yes" : "no", "--appendfsync",
+                          keeps ? needs.fsync : "always", NULL}};
+}
+
+static bool start_single(site *self, site_needs needs) {
+    persistence disk = persistence_for(needs);
+    const char *const *options = disk.words;
     self->server = needs.clock ? test_server_start_with_clock(test_server_any(), options)
                                : test_server_start(test_server_any(), options);
     self->net = self->server ? proxy_start(test_server_socket(self->server)) : NULL;
@@ -47,17 +57,20 @@ static bool start_single(site *self, site_needs needs) {
     return true;
 }
 
-static bool start_sentinels(site *self) {
-    self->sentinels =
-        test_sentinels_start(&(test_sentinels_options){.down_after_ms = DOWN_AFTER_MS});
+static bool start_sentinels(site *self, site_needs needs) {
+    persistence disk = persistence_for(needs);
+    self->sentinels = test_sentinels_start(&(test_sentinels_options){
+        .down_after_ms = DOWN_AFTER_MS, .server_options = disk.words, .clocks = needs.clock});
     if (!self->sentinels)
         return false;
     set_urls(self, test_sentinels_url(self->sentinels));
     return true;
 }
 
-static bool start_cluster(site *self) {
-    self->cluster = test_cluster_start(NULL);
+static bool start_cluster(site *self, site_needs needs) {
+    persistence disk = persistence_for(needs);
+    self->cluster = test_cluster_start(
+        &(test_cluster_options){.server_options = disk.words, .clocks = needs.clock});
     if (!self->cluster)
         return false;
     set_urls(self, test_cluster_url(self->cluster));
@@ -224,6 +237,20 @@ int64_t site_generation(const site *self) {
     return generation;
 }
 
+/* ------------------------------------------------------------------------------ clocks */
+
+void site_align_clocks(const site *self) {
+    int64_t farthest_us = 0;
+    for (size_t i = 0; self->needs.clock && i < site_server_count(self); i++) {
+        int64_t ahead_us = test_server_clock_us(site_server(self, i));
+        farthest_us = ahead_us > farthest_us ? ahead_us : farthest_us;
+    }
+    for (size_t i = 0; self->needs.clock && i < site_server_count(self); i++) {
+        test_server *server = site_server(self, i);
+        test_server_step_clock(server, farthest_us - test_server_clock_us(server));
+    }
+}
+
 /* ------------------------------------------------------------------------------ the login */
 
 static bool give_clients_a_login(site *self) {
@@ -250,8 +277,8 @@ site *site_start(site_kind kind, site_needs needs) {
     self->kind = kind;
     self->needs = needs;
     bool started = kind == SITE_SINGLE     ? start_single(self, needs)
-                   : kind == SITE_SENTINEL ? start_sentinels(self)
-                                           : start_cluster(self);
+                   : kind == SITE_SENTINEL ? start_sentinels(self, needs)
+                                           : start_cluster(self, needs);
     if (started && (!needs.login || give_clients_a_login(self)))
         return self;
     site_stop(self);

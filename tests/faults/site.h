@@ -20,8 +20,8 @@ typedef enum { SITE_SINGLE = 1, SITE_SENTINEL = 2, SITE_CLUSTER = 4 } site_kind;
 enum { SITE_FAILS_OVER = SITE_SENTINEL | SITE_CLUSTER, SITE_ANY = SITE_FAILS_OVER | SITE_SINGLE };
 
 typedef struct {
-    const char *fsync; /* of a single server: its appendfsync; "none": it keeps no data */
-    bool clock;        /* of a single server: its clock can be stepped */
+    const char *fsync; /* appendfsync of the servers; "none": they keep no data */
+    bool clock;        /* the clocks of the servers can be stepped */
     /*
      * Clients log in as a user of their own, so that a fault can shut out replicas and sentinels
      * without them. A server that is restarted does not know that user.
@@ -64,6 +64,12 @@ test_node *site_node(const site *, size_t server);
 
 /* Differs after each failover, also after one that nobody asked for. */
 int64_t site_generation(const site *);
+
+/*
+ * For servers whose clocks can be stepped: sets all to the one that is farthest ahead, or to the
+ * machine's clock. A lock keeps its token until the clock of its server has passed it.
+ */
+void site_align_clocks(const site *);
 
 /* Sends a command, in the format of redisCommand(). NULL: no answer. The caller frees it. */
 redisReply *site_ask(const site *, size_t server, const char *format, ...);

@@ -39,6 +39,9 @@ static bool start_member(test_cluster *cluster) {
         .password = cluster->password,
         .options = (const char *const *)cluster->server_options.list,
         .tls = cluster->tls,
+        .clock = cluster->clocks,
+        .places = cluster->places,
+        .place = cluster->count > 0 ? 1 : 0,
     });
     if (!member->node)
         return false;
@@ -70,8 +73,9 @@ static bool introduce(test_cluster *cluster, size_t newcomer, int64_t end_ms) {
     if (introducer < 0) /* it is the first */
         return true;
     do {
-        if (!test_node_tell(cluster->members[introducer].node, "CLUSTER MEET 127.0.0.1 %d %d",
-                            test_node_port(node), test_node_bus_port(node)))
+        if (!test_node_tell(cluster->members[introducer].node, "CLUSTER MEET %s %d %d",
+                            test_node_address(node), test_node_port(node),
+                            test_node_bus_port(node)))
             return false;
         if (is_introduced(cluster, (size_t)introducer, newcomer, MEET_MOST_MS))
             return true;
@@ -149,6 +153,8 @@ test_cluster *test_cluster_start(const test_cluster_options *options) {
     if (full.password)
         cluster->password = test_copy(full.password, strlen(full.password));
     cluster->tls = full.tls;
+    cluster->clocks = full.clocks;
+    cluster->places = full.places;
     set_server_options(cluster, &full);
     if (form(cluster, full.masters, full.replicas)) {
         set_url(cluster);

@@ -1,5 +1,6 @@
 /*
- * A cluster of real servers on 127.0.0.1: masters that share the slots evenly, and their replicas.
+ * A cluster of real servers, on 127.0.0.1 or at places of a network: masters that share the slots
+ * evenly, and their replicas.
  *
  * Nodes are numbered from 0: first the masters, then the replicas, then the nodes that a test adds.
  * The first replica belongs to the first master, and so on in turn. A failover changes these roles.
@@ -28,6 +29,9 @@ typedef struct {
     const char *const *server_options; /* further words of their command lines, ended by NULL */
     bool keeps_data;                   /* with an append-only file; default: no */
     bool tls;                          /* all use it; certificates_make() comes first */
+    bool clocks;                       /* test_server_step_clock() can step those of the nodes */
+    /* Node 0 is at place 0, all others are at place 1; default: 127.0.0.1. */
+    const test_places *places;
 } test_cluster_options;
 
 /*

@@ -15,7 +15,8 @@ typedef struct {
 
 struct test_cluster {
     char *program, *password, *url; /* program and password may be NULL */
-    bool tls;
+    bool tls, clocks;
+    const test_places *places; /* NULL: none */
     test_words server_options;
     cluster_member members[CLUSTER_MEMBERS_MOST];
     size_t count;

@@ -94,8 +94,9 @@ static test_server *start_server(const test_node *node, const test_node_options 
     add_options(&words, node);
     test_words_add_all(&words, options->options);
     enter_place(node);
-    test_server *server =
-        test_server_start_with_settings(program, settings.bytes, (const char *const *)words.list);
+    test_server *server = (options->clock ? test_server_start_with_clock_and_settings
+                                          : test_server_start_with_settings)(
+        program, settings.bytes, (const char *const *)words.list);
     leave_place(node);
     free(settings.bytes);
     test_words_free(&words);

@@ -26,6 +26,7 @@ typedef struct {
     const char *const *options;   /* further words of its command line, ended by NULL */
     const char *command_at_start; /* sent after each start, its answer ignored; default: none */
     bool tls;                     /* its port is for TLS; certificates_make() comes first */
+    bool clock;                   /* test_server_step_clock() can step its wall clock */
     const test_places *places;    /* which outlive the node; default: none, it is on 127.0.0.1 */
     size_t place;                 /* of these */
 } test_node_options;

@@ -54,6 +54,7 @@ static test_node *start_server(const test_sentinels_options *options, const test
         .settings = settings,
         .options = (const char *const *)words.list,
         .tls = options->tls,
+        .clock = options->clocks,
         .places = options->places,
         .place = master ? 1 : 0,
     });

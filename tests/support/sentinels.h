@@ -29,6 +29,7 @@ typedef struct {
     const char *const *server_options; /* further words of their command lines, ended by NULL */
     bool keeps_data;                   /* with an append-only file; default: no */
     bool tls;                          /* all use it; certificates_make() comes first */
+    bool clocks;                       /* test_server_step_clock() can step those of the servers */
     /* Server 0 is at place 0, all others and the sentinels are at place 1; default: 127.0.0.1. */
     const test_places *places;
 } test_sentinels_options;

@@ -278,8 +278,17 @@ test_server *test_server_start_with_clock(const char *program, const char *const
     return start(program, NULL, options, true);
 }
 
+test_server *test_server_start_with_clock_and_settings(const char *program, const char *settings,
+                                                       const char *const *options) {
+    return start(program, settings, options, true);
+}
+
 void test_server_step_clock(test_server *server, int64_t us) {
     *server->clock_ahead_us += us;
+}
+
+int64_t test_server_clock_us(const test_server *server) {
+    return *server->clock_ahead_us;
 }
 
 void test_server_end(test_server *server, int with_signal) {

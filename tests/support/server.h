@@ -53,7 +53,11 @@ bool test_server_runs(const test_server *);
  * so much against the machine's clock, forward or (below 0) back. It goes on across a restart.
  */
 test_server *test_server_start_with_clock(const char *program, const char *const *options);
+/* The same, with a settings file as well. */
+test_server *test_server_start_with_clock_and_settings(const char *program, const char *settings,
+                                                       const char *const *options);
 void test_server_step_clock(test_server *, int64_t us);
+int64_t test_server_clock_us(const test_server *); /* how far it is ahead of the machine's clock */
 
 const char *test_server_socket(const test_server *);
 const char *test_server_program(const test_server *);
