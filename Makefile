@@ -4,8 +4,8 @@
 # without either.
 BUILD ?= build
 JOBS ?= $(shell nproc)
-# Most tests wait for a lease or a server, so three share a processor.
-TEST_JOBS ?= $(shell expr 3 '*' $(JOBS))
+# Most tests wait for a lease or a server, so two share a processor.
+TEST_JOBS ?= $(shell expr 2 '*' $(JOBS))
 FUZZ_SECONDS ?= 300
 FAULTS_SECONDS ?= 1200
 PREFIX ?= /usr/local
