@@ -147,7 +147,10 @@ static void entry_failed(const batch *b, const entry *e, const char *text) {
     lki_refusal refusal = lki_refusal_read(text, e->is_wide);
     lki_lock_note_refusal(e->lock, &refusal, &(lki_elsewhere){0});
     if (refusal.kind == LKI_REFUSED_RESEND) {
-        retry_after(e, 0);
+        if (b->count == 1)
+            send_alone(e); /* a batch may be refused as split, and would send it alone again */
+        else
+            retry_after(e, 0);
         return;
     }
     log_refusal(b, text, refusal.advice, "");

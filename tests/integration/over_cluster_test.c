@@ -511,6 +511,39 @@ TEST_WITH(masters_alone, renewals_go_on_while_the_locks_of_a_slot_move_one_by_on
     assert_int_equal(atomic_load(&losses), 0);
 }
 
+static long long scripts_run(void) {
+    long long sum = 0;
+    for (int node = 0; node < NODES; node++)
+        sum += calls_at(node, "evalsha") + calls_at(node, "eval");
+    return sum;
+}
+
+/* Each hold learns alone that it needs both keys, and then that they are on two nodes. */
+TEST_WITH(masters_alone, renewals_of_a_lock_with_keys_on_two_nodes_are_sent_with_pauses) {
+    enum { READERS = 20, LEASE = 12000, PAUSE = 250 };
+    atomic_int losses = 0;
+    lk_client *client = open_at_cluster();
+    lk_lock *readers[READERS];
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = new_watched_lock(client, "a", LEASE, &losses);
+        assert_ok(lk_rdlock(readers[i]));
+    }
+    test_slot_move move = move_of("a");
+    assert_true(test_cluster_move_begin(cluster, &move));
+    assert_true(test_cluster_move_key(cluster, &move, "lk:{a}", strlen("lk:{a}")));
+    int64_t began_ms = now_ms();
+    long long before = scripts_run();
+    sleep_ms(LEASE / 3 + 1000);
+    long long run = scripts_run() - before;
+    int64_t pauses = (now_ms() - began_ms) / PAUSE + 2;
+    assert_true(test_cluster_move_keys(cluster, &move));
+    assert_true(test_cluster_move_end(cluster, &move));
+    assert_in_range(run, 1, 3 * READERS * pauses);
+    for (int i = 0; i < READERS; i++)
+        assert_ok(lk_rdunlock(readers[i]));
+    assert_int_equal(atomic_load(&losses), 0);
+}
+
 static long rejected_askings_at(int node) {
     redisReply *reply = test_node_ask(node_at(node), "INFO commandstats");
     const char *asking = reply ? strstr(reply->str, "cmdstat_asking:") : NULL;
