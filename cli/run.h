@@ -99,7 +99,8 @@ int run_die_by_signal(int number);
 #define RUN_NEVER_MS INT64_MAX
 
 /*
- * Asks the server every second. On a terminal, shows who holds the lock and the place in the queue.
+ * Starts a thread that asks the server every second. On a terminal, the thread shows the holder of
+ * the lock and our place in the queue.
  * NULL: stderr is not a terminal, and there is no server_timeout_ms that needs the answers.
  */
 run_line *run_line_start(const run *);

@@ -41,7 +41,7 @@ TEST_WITH(two_clients, a_release_that_was_not_replicated_is_repeated) {
     assert_next_gets_it();
 }
 
-/* The new master has a write, and the release is that of a read. */
+/* The new master still has the write hold, but the release names a read. */
 TEST_WITH(two_clients, a_downgrade_that_was_not_replicated_is_repeated) {
     assert_ok(lk_wrlock(lock));
     stop_replication();

@@ -230,8 +230,8 @@ static void one_that_is_slow_and_knows_better_is_heard(void **state) {
 }
 
 /*
- * The listener asks a suspected master's sentinels once a second. So the attempts pause: the time
- * that counts is that of one question.
+ * The listener asks the sentinels of a suspected master at most once a second. So each attempt begins
+ * with a pause, and the test measures one question alone.
  */
 static void one_that_is_silent_does_not_delay_the_news(void **state) {
     (void)state;
